@@ -12,7 +12,7 @@ from pflow.values.types import Type, fit, from_text
 
 _ANY = Type("any")
 _EXACT = {"str": str, "url": str, "bool": bool, "dict": dict, "int": int}
-"""Types that a value of exactly this class fits."""
+"""For some types, the class whose values all fit without a check."""
 
 
 class Json(str):
@@ -53,7 +53,7 @@ def read_text(flag: str, file: str) -> Word:
 
 
 class FlagValue:
-    """The value of a flag: as `written` if it has a reference, else converted to its type."""
+    """The value of a flag: the text as `written` if it has a reference, else converted to its type."""
 
     def __init__(self, flag: str, type: Type, texts: list[str | bool], *, verbatim: bool) -> None:
         self.flag = flag
@@ -78,7 +78,7 @@ class FlagValue:
 def unfilled(
     field: Field, interface: Interface, text: Any, is_there: Callable[[Path], bool]
 ) -> Iterator[tuple[str, str]]:
-    """Yield a warning and its remedy for each reference in a `[verbatim]` value to something that is there."""
+    """Yield a warning and its remedy for each reference in a `[verbatim]` value that could be filled elsewhere."""
     if "verbatim" not in field.marks:
         return
     from pflow.values.templates import Bare, unfilled_references
@@ -97,28 +97,28 @@ def unfilled(
 
 
 def flag_value(flag: str, type: Type, written: Any, exit: int = USAGE) -> Any:
-    """Convert what was written to its type; a bare word has no flag. Raises PflowError (2, or `exit`)."""
+    """Convert a text to its type; for a bare word, `flag` is "". Raises PflowError (2, or `exit`)."""
     try:
         return converted(type, written)
     except ValueError as error:
         from pflow.values.encoding import ELSE
 
         shown = shorten(written if isinstance(written, str) else compact(written))
-        hint = f"it takes {type}" if type.items or type.fields else ""  # of a simple type the error says it
+        hint = f"it takes {type}" if type.items or type.fields else ""  # the error already names a simple type
         hint = ELSE if exit == BAD_DATA and "UTF-8" in str(error) else hint
         subject = f"{flag}='{shown}'" if flag else f"'{shown}'"
         raise PflowError(f"cannot take {subject}: {error}", hint=hint, exit=exit) from None
 
 
 def expanded_value(flag: str, type: Type, written: Any, value: Any) -> Any:
-    """Convert a template's `value` as a flag's text is; null gives None. Raises PflowError (65) if it does not fit."""
+    """Convert a template's `value` like a flag's text; null stays None. Raises PflowError (65) if it does not fit."""
     if type.name == "list" and isinstance(written, str) and not isinstance(value, list | None):
         value = [value]
     return None if value is None else flag_value(flag, type, value, BAD_DATA)
 
 
 def converted(type: Type, value: Any) -> Any:
-    """Parse text as its type, and fit anything else to it; in a list, each item. Raises ValueError with a message."""
+    """Parse a text as the type, and fit any other value to it; in a list, each item. Raises ValueError."""
     if type.name == "list" and isinstance(value, list):
         return [converted(type.items or Type("any"), item) for item in value]
     if isinstance(value, str):
@@ -159,7 +159,7 @@ def _parse_json(flag: str, text: str) -> Any:
 
 
 class BoundField:
-    """Finds the value of one read or param that has a source."""
+    """A read or param with its source: finds its value in a store."""
 
     def __init__(
         self, key: str, source: Source, field: Field | None, *, is_mapped: bool = False, exit: int = BAD_DATA
@@ -172,9 +172,9 @@ class BoundField:
         self.exact = _EXACT.get(self.type.name)
         self.is_input = field is not None and field.is_declared
         self.places: dict[tuple[Path, ...], tuple[str, ...]] = {}
-        """The places that the value came from, as text."""
+        """The places that a value came from, as text, by their paths."""
         if isinstance(source, Constant):
-            # A mapping without a reference is still a template: its $$ is a dollar.
+            # A mapping without a reference is still a template, in which $$ is a dollar.
             fixed = (
                 expanded_value(key, self.type, source.value, source.value) if is_mapped else self.fitted(source.value)
             )
@@ -213,7 +213,7 @@ class BoundField:
         except ValueError as error:
             origin = f" from {self.source.origin}" if self.source.origin else ""
             act, hint = f"cannot read '{self.key}'{origin}", f"--map-in {self.key}=PATH takes another place"
-            if self.is_input:  # data for an input fails in the words of its flag
+            if self.is_input:  # a wrong input has the same message as a wrong flag
                 is_shown = isinstance(value, str) and self.field is not None and not self.field.is_secret
                 what = f"{self.key}='{shorten(value)}'" if is_shown else f"'{self.key}'"
                 what += origin if self.source.origin != self.key else ""

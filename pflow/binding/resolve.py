@@ -23,7 +23,7 @@ FLAG, MAPPING, PIPE, STORE, PARAM, DEFAULT, NOTHING = "flag", "mapping", "pipe",
 
 
 def rule_of(field: Field, has: Mapping[str, Collection[str]]) -> str:
-    """Return the rule that gives a read: the first whose `has[rule]` names it; else DEFAULT, or NOTHING if required."""
+    """Return the rule that gives a read: the first whose `has[rule]` names it, else DEFAULT, or NOTHING if required."""
     for rule in (FLAG, MAPPING, PIPE, STORE, PARAM):
         if field.name in has.get(rule, ()) and not (rule == STORE and "explicit" in field.marks):
             return rule
@@ -39,7 +39,7 @@ def nothing_gives(field: Field) -> PflowError:
 
 
 def failure_in(node: str, interface: Interface, error: BaseException) -> PflowError:
-    """Convert an exception in a node; for a KeyError with a param's name the hint has its flag."""
+    """Return the error for an exception in a node; the hint names the flag if a KeyError has a param's name."""
     found, field = node_error(node, error), None
     if isinstance(error, KeyError) and not isinstance(error, PflowError) and error.args:
         field = interface.params.get(str(error.args[0]))
@@ -49,7 +49,7 @@ def failure_in(node: str, interface: Interface, error: BaseException) -> PflowEr
 
 
 _SWITCH = {"1": "true", "0": "false"}
-"""Other spellings of a bool in a variable."""
+"""Other spellings of a bool in an environment variable."""
 
 
 def from_environment(field: Field) -> Any:
@@ -67,7 +67,7 @@ def from_environment(field: Field) -> Any:
 
 
 def environment(interface: Interface, given: Collection[str]) -> dict[str, Any]:
-    """Return the values that variables give to params that are not `given`. Raises PflowError (78)."""
+    """Return the values that environment variables give to params that are not `given`. Raises PflowError (78)."""
     fields = (field for key, field in interface.params.items() if field.env and key not in given)
     return {field.name: from_environment(field) for field in fields if os.environ.get(field.env)}
 
@@ -121,7 +121,7 @@ class Binding:
         for field in interface.reads.values():
             self._set_stand_in(field, params.get(field.name))
         self.bound_fields = {bound.key: bound for bound in [*self.by_name, *self.late_stand_ins, *self.bound_reads]}
-        self._hold_paths(interface.params, self.params)
+        self._check_paths(interface.params, self.params)
 
     def _refuse_templates(self) -> None:
         """Raise PflowError (65) for a template in a `[verbatim]` read, such as a command."""
@@ -150,7 +150,7 @@ class Binding:
         return any(are_nested(path, place) for path in paths for place in self.pretended)
 
     def _find_constant_params(self, params: Mapping[str, Source], overrides: Mapping[str, Any]) -> None:
-        """Find the params that are known now; those with a template are found when the node runs."""
+        """Set the params that are known now. Params with a template get their values when the node runs."""
         known = self.interface.params
         found = {**self.interface.defaults(), **environment(self.interface, params)}
         self.params = {key: found[key] for key in known if key in found and key not in params}
@@ -167,8 +167,8 @@ class Binding:
         self.unset = missing if self.interface.open else []  # a declared class may set defaults in its code
 
     def _set_stand_in(self, field: Field, source: Source | None) -> None:
-        """Set the fallback of a read that no earlier rule gives: a param, else its default."""
-        if self.interface.is_apart(field.name):
+        """Set the value of a read that no earlier rule gives: a param, else its default."""
+        if self.interface.fills_no_read(field.name):
             return
         if isinstance(source, Constant):
             self.stand_ins[field.name] = BoundField(field.name, source, field).find({})
@@ -184,7 +184,7 @@ class Binding:
         return not (finds or self.hidden or self.by_name or self.stand_ins or self.refuses_empty)
 
     def is_watched(self, key: str) -> bool:
-        """Return True if a change in place is a write: of the keys that the node may write, or of all if it is open."""
+        """Return True if changing this key's value in place is a write: if the node may write the key, or is open."""
         return self.interface.open or key in self.interface.writes
 
     def open(self, store: Any) -> NodeStore:
@@ -197,14 +197,14 @@ class Binding:
                 if not (bound.source.is_optional and error.exit == MISSING):
                     raise
         for named in self.bound_params:
-            if named.key == INPUT_KEY:  # a template names the key that is read, so only now is it known
+            if named.key == INPUT_KEY:  # a template names the key to read, so the key is known only now
                 key = str(named.find(store))
                 self.bound_fields[key] = BoundField(key, PathSource(named_place(key)), None)
                 found[key] = self.bound_fields[key].find(store)
         for bound in self.late_stand_ins:
             if bound.key not in found and (bound.key in self.hidden or bound.key not in store):
                 found[bound.key] = bound.find(store)
-        for bound in self.by_name:  # a value of exactly its type, as most have, needs no check
+        for bound in self.by_name:  # most values are of exactly their type and need no check
             if bound.key in store and (value := store[bound.key]).__class__ is not bound.exact:
                 value = bound.fitted(value)
                 if value is not None:
@@ -215,7 +215,7 @@ class Binding:
                 raise nothing_gives(field)
         for field in self.unset:
             raise nothing_gives(field)
-        self._hold_paths(self.interface.reads, view)
+        self._check_paths(self.interface.reads, view)
         if self.refuses_empty:
             self._refuse_empty(view, store)
         return view
@@ -225,7 +225,7 @@ class Binding:
         return self.params.get(ALLOW_EMPTY) is False
 
     def _refuse_empty(self, view: NodeStore, store: Any) -> None:
-        """Refuse empty and blank data: what fills the `[pipe]` read, else all that templates take from the store.
+        """Refuse empty and blank data: the value of the `[pipe]` read, or if it has none, all values in templates.
 
         A text that a person wrote may be empty. Raises PflowError (66).
         """
@@ -241,8 +241,8 @@ class Binding:
             what = f"'{next(iter(data))}' is empty: did what wrote it fail?"
             raise PflowError(what, hint=f"{spell_flag(ALLOW_EMPTY)} takes it", exit=MISSING)
 
-    def _hold_paths(self, fields: Mapping[str, Field], values: Mapping[str, Any]) -> None:
-        """Refuse a path that is out of bounds, if there are any. Raises PflowError (77)."""
+    def _check_paths(self, fields: Mapping[str, Field], values: Mapping[str, Any]) -> None:
+        """Refuse a path that is out of bounds, if the run has bounds. Raises PflowError (77)."""
         if not is_confined():
             return
         for key, field in fields.items():
@@ -250,7 +250,7 @@ class Binding:
                 check_in_bounds(values[key])
 
     def data(self, found: dict[str, Any]) -> dict[str, Any]:
-        """Return the values of data flags that go into the store; a null that leaves a read unset does not."""
+        """Return the values of data flags that go into the store, without nulls that leave a read unset."""
         reads = self.interface.reads
         return {
             key: _as_stored(reads.get(key), found[key])
@@ -259,18 +259,18 @@ class Binding:
         }
 
     def secrets(self, store: Any) -> Iterator[Any]:
-        """Yield the secrets that the node will find; of a template also each value in it."""
+        """Yield the secrets that the node will find; for a template, also each value in it."""
         for field in self.interface.secrets:
             named = self.param_sources.get(field.name)
             found = self.sources.get(field.name) or PathSource((field.name,)) if field.kind == "read" else None
             for source in filter(None, (named, found)):
                 yield from _secrets_in(source, store)
             value = self.params.get(field.name)
-            if field.required or value != field.default:  # a default is in the help for all to read, so it is no secret
+            if field.required or value != field.default:  # everybody can read a default in the help, so it is no secret
                 yield value
 
     def origins(self, view: NodeStore, store: Any) -> Places:
-        """Return the places that each read the node took, and each templated param (`params.NAME`), came from."""
+        """Return where each value that the node read, and each param with a template (`params.NAME`), came from."""
         found = {f"params.{bound.key}": bound.origins(store) for bound in self.bound_params}
         bound_reads = self.bound_fields
         for key, rule in view.reads.items():
@@ -281,7 +281,7 @@ class Binding:
         return found
 
     def origins_in_words(self, keys: Collection[str]) -> dict[str, str]:
-        """Return where each read comes from in a store with these keys; reads left to a param or default are absent."""
+        """Return where each read comes from in a store with these keys, without reads that a param or default gives."""
         found = {}
         there = {**self.has, STORE: set(keys) - self.hidden}
         for name, field in self.interface.reads.items():
@@ -302,28 +302,28 @@ class Binding:
         return self.sources.get(key) or self.param_sources.get(key)
 
     def led_by_data(self, key: str) -> str:
-        """Return what data chooses of a path or URL from a mapping, or from a template that begins with a reference."""
+        """Return which part of a path or URL data chooses: by a mapping, or a template that begins with a reference."""
         field, source = self.interface.field(key), self.source_of(key)
         leads = source.leads() if isinstance(source, TemplateSource) else source and source.paths
         return chosen_by_lead(field) if leads else ""
 
     def find_params(self, store: Any) -> Any:
-        """Find all params, those with templates too."""
+        """Return all params, with templates filled in."""
         found = fresh(self.params)
         for bound in self.bound_params:
             found[bound.key] = bound.find(store)
-        self._hold_paths(self.interface.params, found)
+        self._check_paths(self.interface.params, found)
         return found
 
 
 def _secrets_in(source: Source, store: Any) -> Iterator[Any]:
     for each in [source, *(source.sources.values() if isinstance(source, TemplateSource) else ())]:
-        with Ignoring(PflowError):  # a missing one stops the node later, with an error that names the place
+        with Ignoring(PflowError):  # a missing secret stops the node later, with an error that names the place
             yield each.find(store)
 
 
 def is_stored(interface: Interface, key: str, params: Collection[str]) -> bool:
-    """Return True if a data flag also goes into the store. With an open interface, one that may be a param does not."""
+    """Return True if a data flag also goes into the store. An unknown flag that may be a param does not."""
     field = interface.reads.get(key)
     return key not in params if field is None else field.is_stored
 

@@ -1,4 +1,4 @@
-"""Sources of a read (a path, a template, one of several paths, a constant), and the store's places by path."""
+"""The sources of a read (a path, a template, one of several paths, a constant), and access to the store by path."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class NotThere(PflowError, KeyError):
-    """Nothing is at a path: a KeyError for nodes; for people exit code 66, with the names that exist."""
+    """Nothing is at a path. Nodes see a KeyError; people see exit code 66 and the names that exist."""
 
     def __str__(self) -> str:
         return self.message
@@ -31,7 +31,7 @@ def find(store: Any, path: Path) -> Any:
 
 
 def _find(store: Any, path: Path) -> Any:
-    """Find a value the slow way: past something that is not a dict, or is missing."""
+    """Find a value the slow way, if something on the path is not a dict or is missing."""
     key = path[0] if isinstance(path[0], str) else str(path[0])
     if key not in store:
         raise _not_there(path, missing(key, list(store), "the store"))
@@ -51,7 +51,7 @@ def _not_there(path: Path, why: PflowError) -> NotThere:
 
 def has(store: Any, path: Path) -> bool:
     """Return True if something is at a path."""
-    if len(path) == 1 or str(path[0]) not in store:  # the error with its list of names takes long to make
+    if len(path) == 1 or str(path[0]) not in store:  # making the error with its list of names takes long
         return str(path[0]) in store
     try:
         find(store, path)
@@ -71,7 +71,7 @@ def assign(store: MutableMapping[str, Any], path: Path, value: Any) -> None:
 
 
 def check_place(store: Any, path: Path) -> None:
-    """Raise PflowError (65) now where `assign` would."""
+    """Raise the PflowError (65) that `assign` would raise."""
     container = store
     for at, step in enumerate(path[:-1]):
         if str(step) not in container:
@@ -98,14 +98,14 @@ def remove(store: MutableMapping[str, Any], path: Path) -> None:
 
 
 class Source:
-    """A place that a value comes from. `paths` are all that it may look at; `origin` names it in a trace."""
+    """Where a value comes from. `paths` are all places that it may look at; `origin` names it in a trace."""
 
     paths: tuple[Path, ...] = ()
     origin = ""
     flag = ""
-    """The flag that gave it; empty if none did."""
+    """The flag that gave the source; empty if none did."""
     is_directories = False
-    """True if it gives the directories of a path, which a template may insert together."""
+    """True if it gives the directories of a path: a template inserts them as several names."""
     is_optional = False
     """True if a missing value leaves a read to the next rule."""
 
@@ -128,7 +128,7 @@ class PathSource(Source):
 
 
 class AlternativeSource(Source):
-    """Several places, of which the last written counts; `written_at` says when each was, as far as is known."""
+    """Several places, of which the last written one counts. `written_at` returns when a place was written, or 0."""
 
     def __init__(self, paths: tuple[Path, ...]) -> None:
         self.paths = paths
@@ -136,19 +136,19 @@ class AlternativeSource(Source):
         self.written_at: Callable[[Path], int] = lambda path: 0
 
     def places(self, shared: Mapping[str, Any]) -> tuple[Path, ...]:
-        """Return the last written of the paths that are there; the first path if none is there."""
+        """Return the last written of the paths that exist; the first path if none exists."""
         there = [path for path in self.paths if has(shared, path)]
         return (max(there, key=self.written_at),) if there else self.paths[:1]
 
 
 def without_newline(places: Sequence[Path], value: Any) -> Any:
-    """Return the name that a program printed as its only line, without the line's end; any other value unchanged."""
+    """Return a program's output without its newline if it is one line, such as a name; any other value unchanged."""
     is_printed = len(places) == 1 and places[0][-1] in ("stdin", "stdout") and isinstance(value, str)
     return value[:-1] if is_printed and value.find("\n") == len(value) - 1 else value
 
 
 class Fallback(Source):
-    """Several sources, of which the first that is there counts: the store's own key, then what a pipe carries."""
+    """Several sources, of which the first with a value counts: the store's own key, then the pipe's."""
 
     is_optional = True
 
@@ -166,7 +166,7 @@ class Fallback(Source):
 
 
 def is_whole_object(shared: Any, place: Path) -> bool:
-    """Return True for the object that `--from=json` read. Its members are keys: no inferred read takes it whole."""
+    """Return True for the object that `--from=json` read. Its members are keys, so no inferred read takes the whole."""
     return place == ("stdin",) and has(shared, place) and isinstance(shared["stdin"], dict)
 
 
@@ -181,7 +181,7 @@ class TemplateSource(Source):
         self.sources = {path: PathSource(path) for path in references(written)} if sources is None else sources
         self.paths = tuple(dict.fromkeys(path for source in self.sources.values() for path in source.paths))
         self.from_steps: Collection[Path] = ()
-        """The references to what steps wrote, as far as is known."""
+        """The references to values that steps wrote, as far as known."""
         of = ", ".join(map(write_path, self.paths))
         self.origin = f"{flag} ({of})" if flag else f"template of {of}" if of else "template"
 
@@ -202,18 +202,18 @@ class TemplateSource(Source):
         if type is not None and type.is_url:
             from pflow.values.templates import join_url
 
-            self._hold_host()
+            self._refuse_written_host()
             join = join_url
         return expand(self.written, find_one, join)
 
     def leads(self) -> list[Path]:
-        """Return the references that it begins with."""
+        """Return the references at the beginning of the template."""
         from pflow.values.templates import leading_references
 
         return leading_references(self.written)
 
-    def _hold_host(self) -> None:
-        """Refuse a URL that begins with what a step wrote. Raises PflowError (77)."""
+    def _refuse_written_host(self) -> None:
+        """Refuse a URL that begins with a value that a step wrote. Raises PflowError (77)."""
         for path in self.leads():
             if path in self.from_steps:
                 why = f"a step wrote '{write_path(path)}', and the host of a URL comes from a person"
@@ -228,9 +228,9 @@ NAME, STEM, DIR = "name", "stem", "dir"
 
 
 class NameSource(Source):
-    """A `part` of the path at a place: its last component (NAME), that without its suffix (STEM), or what leads to it.
+    """A `part` of the path at a place: its last component (NAME), that without suffix (STEM), or its directory (DIR).
 
-    The DIR is that of a relative path without `..`: it is refused (77) for any other.
+    DIR takes only a relative path without `..`, and refuses any other (77).
     """
 
     def __init__(self, path: Path, part: str) -> None:
@@ -261,7 +261,7 @@ def is_empty(value: Any) -> bool:
 
 
 def is_blank(value: Any) -> bool:
-    """Return True for what is empty, and for a text of white space alone: a model can make nothing of either."""
+    """Return True for an empty value, and for a text of white space only: a model can make nothing of either."""
     return is_empty(value) or (isinstance(value, str | bytes) and not value.strip())
 
 
@@ -269,7 +269,7 @@ DIRECTORY, HOST = "directory", "host"
 
 
 def chosen_by_lead(field: Field | None) -> str:
-    """Return what the beginning of a value chooses: the directory of a path, the host of a URL, or nothing."""
+    """Return what the beginning of a field's value chooses: DIRECTORY for a path, HOST for a URL, else ""."""
     return "" if field is None else DIRECTORY if field.type.is_path else HOST if field.type.is_url else ""
 
 

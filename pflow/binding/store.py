@@ -11,13 +11,13 @@ from pflow.interface.interface import Interface, fresh
 from pflow.values.paths import Path, parse_path
 
 STAND_IN, FOUND, OWN = 0, 1, 2
-"""Where a read came from: a param or default in its place, a value found for it, or the store's own key."""
+"""Where a read came from: a param or default (a stand-in), a value found for it, or the store's own key."""
 
 REMOVED = ...
-"""In place of a value: the node deleted the key. The same object in a child process and in its parent."""
+"""Replaces the value of a key that the node deleted. It is the same object in a child process and in its parent."""
 
 _FILLED: Any = object()
-"""A key that no node sees: without any, json in C takes a store of which nothing has been read for an empty one."""
+"""A key that no node sees. Without it, json's C code would take a store from which nothing was read for empty."""
 
 
 if TYPE_CHECKING:
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 else:
 
     class _MutableDict(MutableMapping, dict):
-        """A dict whose every method goes through the few that a class defines."""
+        """A dict in which every method calls the few that a class defines."""
 
 
 class NodeStore(_MutableDict):
-    """A dict of what one node may read, each value taken when it is asked for.
+    """A dict of what one node may read. Each value is looked up when the node asks for it.
 
     A key has the value that the node itself wrote, else the one found for it (flags, mappings), else the store's own,
     else a stand-in (params, defaults). `store` is a flow's dict, or a stage's document, which decodes each value when
@@ -52,9 +52,9 @@ class NodeStore(_MutableDict):
         self.found = found if found is not None else {}
         self.reads: dict[str, int] = {}
         self.dropped: list[str] = []
-        """Keys whose value the node changed in place, but that `changes` did not count as changed."""
+        """Keys whose value the node changed in place, where `changes` does not count that as a write."""
         self.asked: set[str] = set()
-        """Keys that the node looked for without reading a value; `*` if it listed all keys."""
+        """Keys that the node asked for without reading a value; `*` if it listed all keys."""
         dict.__setitem__(self, _FILLED, None)
 
     __getitem__ = dict.__getitem__
@@ -70,11 +70,11 @@ class NodeStore(_MutableDict):
         return dict.__getitem__(self, key) if dict.__contains__(self, key) else self._look_up(key)[1]
 
     def is_given(self, key: str) -> bool:
-        """Return True if the store, or a source, gives this read a value, and not just a param or default."""
+        """Return True if the store or a source gives this read a value, not only a param or default."""
         return key in self.found or (key in self._store and key not in self._hidden)
 
     def _is_there(self, key: Any) -> bool:
-        """Return True for a key that may be read, but has not been read or changed yet."""
+        """Return True for a key that has a value and that the node has not set or deleted."""
         if key in self._changed:
             return False
         return self.is_given(key) or key in self._stand_ins
@@ -104,7 +104,7 @@ class NodeStore(_MutableDict):
         dict.pop(self, key, None)
         self._changed[key] = None
 
-    def __iter__(self) -> Iterator[str]:  # overridden so that dict(self) asks for each value, not for the raw one
+    def __iter__(self) -> Iterator[str]:  # overridden so that dict(self) looks each value up
         self.asked.add("*")
         keys = dict.fromkeys([*self._store, *self._stand_ins, *self.found, *self._changed])
         return iter([key for key in keys if dict.__contains__(self, key) or self._is_there(key)])
@@ -153,7 +153,7 @@ class NodeStore(_MutableDict):
         return {key: value for key, value in dict.items(self) if key is not _FILLED}
 
     def changes(self, is_watched: Callable[[str], bool]) -> dict[str, Any]:
-        """Return what the node set, deleted (REMOVED) or, where `is_watched`, changed in place, in order."""
+        """Return the keys that the node set, deleted (REMOVED) or, if `is_watched`, changed in place, in order."""
         for key, (value, before) in (self._copies or {}).items():
             if key in self._changed:
                 continue
@@ -169,9 +169,9 @@ def _differ(value: Any, before: Any) -> bool:
 
 
 def is_same(one: Any, other: Any, *, is_rounded: bool = False) -> bool:
-    """Return True if two values are equal as JSON: 1 is 1.0, as some tools write it, but not true; order counts.
+    """Return True if two values are equal as JSON: 1 equals 1.0, which some tools write, but not true; order counts.
 
-    With `is_rounded` so are large integers that differ only by rounding, as some tools (jq 1.6) do.
+    With `is_rounded`, large integers that differ only by rounding are equal too, since some tools (jq 1.6) round them.
     """
     kinds = {one.__class__, other.__class__}
     if kinds <= {int, float}:
@@ -207,14 +207,14 @@ KEY_PARAMS = {INPUT_KEY: INPUTS, OUTPUT_KEY: OUTPUTS}
 
 
 def key_mappings(params: Mapping[str, Any]) -> dict[str, dict[str, str]]:
-    """Return the mappings that the KEY_PARAMS make; a key is read as a path."""
+    """Return the mappings that the KEY_PARAMS make. Each key is parsed as a path."""
     return {
         goal: {params[name]: params[name]} for name, goal in KEY_PARAMS.items() if isinstance(params.get(name), str)
     }
 
 
 def named_place(key: str) -> Path:
-    """Return the place that a key in a param names: a path, or if it does not parse the key itself."""
+    """Return the place that a key in a param names: the path, or the key itself if it is not a path."""
     return result_of(parse_path, key, of=ValueError, otherwise=(key,))
 
 
@@ -245,9 +245,9 @@ def without_flow(shared: Any, interface: Interface, params: Mapping[str, Any]) -
 class NodeAwareSharedStore(MutableMapping):  # type: ignore[type-arg]
     """A store under a node's own names: its `prompt` may be the store's `formatted_prompt` or `fetch.issue.title`.
 
-    A read goes where `input_mappings` says: to a path, to a `template:` and its text, or to a list of paths, of which
-    the first that is there counts. A write goes to the path that `output_mappings` says; objects are made on the way.
-    Any other key is the store's own; one that was written through this proxy is read where it was written.
+    `input_mappings` gives the source of a read: a path, `template:` and a text, or a list of paths, of which the first
+    that exists counts. `output_mappings` gives the path of a write; objects on the way are made. Any other key is the
+    store's own. A key that was written through this proxy is read from where it was written.
 
     Raises KeyError for a missing key, ValueError for a mapping that does not parse as a path, PflowError (65) if
     something is in the way of a target.

@@ -1,4 +1,4 @@
-"""The code of a node or flow, as digests: of its file, or of all that a user's own file imports."""
+"""The code of a node or flow, as digests: of its file, or for a user's own file, of all that it imports."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pflow.values.jsontext import decode
 
 
 class Code:
-    """The code of a kind: `parts` are digests by file and versions by distribution, `digest` covers all of them.
+    """The code of a node type: `parts` are digests by file and versions by distribution; `digest` covers all of them.
 
     If they cannot be found, `digest` is None, and `fault` says why.
     """
@@ -30,7 +30,7 @@ class Code:
 
 
 def code_of(node_type: NodeType) -> Code:
-    """Return the code of a kind, found once: as it was when this process may have loaded it."""
+    """Return the code of a node type. It is read once, when this process may have loaded it."""
     code: Code | None = node_type.code
     if code is None:
         code = node_type.code = _find(node_type)
@@ -38,12 +38,12 @@ def code_of(node_type: NodeType) -> Code:
 
 
 def is_current(node_type: NodeType) -> bool:
-    """Return True if a kind's code has not changed: a node may import modules while it runs."""
+    """Return True if a node type's code has not changed since. A node may import modules while it runs."""
     return _find(node_type).parts == code_of(node_type).parts
 
 
 def pack_part(pack: Any) -> str:
-    """Return the name of the part of a node's code that has the tree and version of its pack."""
+    """Return the name of the part of a node's code that identifies the tree and version of its pack."""
     return f"pack {pack.name}"
 
 
@@ -71,7 +71,7 @@ def _of_flow(node_type: NodeType) -> Code:
     from pflow.values.fast_json import write_json
 
     parts = {}
-    if node_type.file:  # a flow inside a step counts with the file around it
+    if node_type.file:  # a flow inside a step has no file: the file around it has its text
         with open(node_type.file, "rb") as file:
             layout = write_json(decode(file.read()), sort=True)
         parts[os.path.basename(node_type.file)] = digest_of(decode(layout.encode()))

@@ -21,26 +21,26 @@ LIMIT = "PFLOW_CACHE_SIZE"
 
 _DEFAULT_LIMIT = "1G"
 _GROWN = "grown"
-"""A file that gets a byte for each _UNIT written: its size says when to prune, without counting the files."""
+"""A file that gets a byte for each _UNIT written, so that its size says when to prune without a look at all files."""
 _UNIT = 1 << 16
 _KEPT = 0.8
 """The share of the limit that stays after pruning."""
 _YOUNG = 60
-"""Seconds in which a file may be in use, and is not pruned."""
+"""Seconds for which a new file is not pruned, since it may be in use."""
 _LARGE = 1 << 16
-"""The size in bytes from which it is faster to look a digest up than to make it."""
+"""The size in bytes from which looking a digest up is faster than making it."""
 _LATER = 1 << 63
-"""A time at which no file is too fresh."""
+"""A time so late that no file counts as just changed."""
 
 
-_sound: set[str] = set()
+_trusted: set[str] = set()
 """The directories that this process has checked."""
 
 
 def directory(name: str = "") -> str:
     """Return the cache's directory, or one in it, made if missing. Raises PflowError (78) if it cannot be trusted."""
     base = cache_directory()
-    if base is not None and (known := f"{base}/results/{name}".rstrip("/")) in _sound:
+    if base is not None and (known := f"{base}/results/{name}".rstrip("/")) in _trusted:
         return known
     base = required_directory(base, "cannot use the cache", "XDG_CACHE_HOME")
     own = os.path.join(base, "results")
@@ -52,7 +52,7 @@ def directory(name: str = "") -> str:
             if fault := _fault_of(each):
                 hint = "chmod go-w, or another XDG_CACHE_HOME"
                 raise PflowError(f"cannot use the cache in '{each}': {fault}", hint=hint, exit=BAD_CONFIG)
-    _sound.add(place)
+    _trusted.add(place)
     return place
 
 
@@ -74,8 +74,8 @@ def save(path: str, data: bytes) -> None:
 
 
 def touch(path: str) -> None:
-    """Note that a file is used: the least recently used is pruned first."""
-    with Ignoring(OSError):  # another process pruned it, or the disk is read-only: the answer is good all the same
+    """Note that a file is used, since the least recently used files are pruned first."""
+    with Ignoring(OSError):  # another process pruned it, or the disk is read-only: the answer is valid nevertheless
         os.utime(path)
 
 
@@ -89,7 +89,7 @@ def size_limit() -> int:
 
 
 def _grow(size: int) -> None:
-    """Count what was written, and prune when that may exceed the limit."""
+    """Count the bytes written, and prune if the cache may exceed the limit."""
     limit, grown = size_limit(), open_private(os.path.join(directory(), _GROWN), os.O_APPEND)
     with Opened(grown) as fd, Ignoring(OSError):  # another process is pruning, or the disk is full
         os.write(fd, b"." * (size // _UNIT + 1))
@@ -103,13 +103,13 @@ def files() -> Iterator[tuple[str, os.stat_result]]:
     for folder, _, names in os.walk(directory()):
         for name in names:
             path = os.path.join(folder, name)
-            with Ignoring(FileNotFoundError):  # another process was faster
+            with Ignoring(FileNotFoundError):  # another process has just removed it
                 if name != _GROWN:
                     yield path, os.lstat(path)
 
 
 def prune(limit: int) -> tuple[int, int]:
-    """Remove the least recently used files until the rest fits; return how many, and the bytes that the rest takes.
+    """Remove the least recently used files until the rest fits; return their number, and the bytes of the rest.
 
     Files younger than a minute may be in use, and stay.
     """
@@ -120,7 +120,7 @@ def prune(limit: int) -> tuple[int, int]:
     for used, size, path in found:
         if used > newest:
             break
-        if taken > goal or path.endswith(".tmp"):  # a kill leaves its draft, which nothing else would remove
+        if taken > goal or path.endswith(".tmp"):  # a killed process leaves its draft, which nothing else removes
             remove(path)
             taken, removed = taken - size, removed + 1
     with open(open_private(os.path.join(directory(), _GROWN)), "wb") as grown:
@@ -132,17 +132,17 @@ def remove(path: str) -> None:
     try:
         os.unlink(path)
     except FileNotFoundError:
-        pass  # another process was faster
-    except IsADirectoryError:  # not made by pflow; left there, it would fail each later write
+        pass  # another process has just removed it
+    except IsADirectoryError:  # pflow did not make it, and each later write would fail on it
         import shutil
 
         shutil.rmtree(path, ignore_errors=True)
 
 
 def remembered(question: list[str], find: Callable[[], tuple[Any, Iterable[str]]]) -> Any:
-    """Return the JSON that `find` gives, or gave earlier if the files that it names have not changed since.
+    """Return the JSON that `find` returns, or that it returned earlier if the files that it named have not changed.
 
-    Nothing is remembered if the cache cannot be used.
+    Remember nothing if the cache cannot be used.
     """
     file = result_of(lambda: os.path.join(directory("digests"), digest_of(question)), of=PflowError, otherwise="")
     with Ignoring(ValueError, KeyError, TypeError, AttributeError):  # missing, cut short, or of another version

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 _LARGEST = 1 << 40
 _MOMENT = 30
-"""Seconds after which a use is noted again; nothing used within twice as many is pruned."""
+"""Seconds after which a use is noted again; files used within twice this time are not pruned."""
 
 
 class KeptAnswer:
@@ -45,7 +45,7 @@ class KeptAnswer:
 
     @property
     def facts(self) -> list[Facts]:
-        """The facts of its key's parts, of which it has only digests."""
+        """The facts of its key's parts, from the digests that it has."""
         return [{"kind": kind, "name": name, "digest": digest} for (kind, name), digest in self.parts.items()]
 
     @property
@@ -77,7 +77,7 @@ def find(key: Key, warn: Callable[[str], None]) -> tuple[Any, KeptAnswer] | None
         return None
     except ValueError as why:
         warn(f"the cached answer of '{key.node}' is damaged and made anew: {why}")
-        with Ignoring(OSError):  # on a read-only disk it stays, and the node runs all the same
+        with Ignoring(OSError):  # on a read-only disk it stays, and the node runs nevertheless
             drop(path)
         return None
     if entry.used < time.time() - _MOMENT:
@@ -92,18 +92,18 @@ def keep(key: Key, answer: Any, run: str = "") -> None:
     Raises PflowError: 73 if it cannot be written, 65 if it is not JSON or contains the path of a file.
     """
     data = encode(answer)
-    if key.files and _tells_place(data, key.files):
+    if key.files and _contains_path(data, key.files):
         raise PflowError("it contains the path of a file, which may differ the next time", exit=BAD_DATA)
     blob = bytes_digest(data)
     parts = [[part.kind, part.name, part.digest] for part in key.parts]
     about = {"key": key.digest, "made": time.time(), "run": run, "blob": blob, "parts": parts}
-    # The blob first: a kill in between must not leave an entry whose answer is missing.
+    # The blob is saved first: a kill in between must not leave an entry whose answer is missing.
     save(os.path.join(directory(BLOBS), blob), data)
     directory(os.path.join(ENTRIES, key.node))
     save(_path(key), encode(about))
 
 
-def _tells_place(data: bytes, files: Iterable[str]) -> bool:
+def _contains_path(data: bytes, files: Iterable[str]) -> bool:
     """Return True if JSON contains the absolute path of one of these files, or a text that begins with its folder."""
     texts = data.replace(b'\\"', b"'")
     found = (result_of(os.path.abspath, file, otherwise="") for file in files)  # "" if the working directory is gone
@@ -130,7 +130,7 @@ def _read(path: str) -> KeptAnswer | None:
 
 
 def clear(nodes: Collection[str] | None) -> int:
-    """Remove the entries of these nodes and the blobs that no other entry needs, or everything; return how many."""
+    """Remove the entries of these nodes and the blobs that no other entry needs, or everything; return the number."""
     removed = [path for path in paths() if nodes is None or path.rsplit("/", 2)[1] in nodes]
     for path in removed:
         remove(path)
@@ -152,7 +152,7 @@ def paths(node: str | None = None) -> Iterator[str]:
 
 
 def nearest(key: Key) -> KeptAnswer | None:
-    """Return the node's entry that shares most parts with a key, the newest of several; None without any."""
+    """Return the node's entry that shares most parts with a key, the newest of several; None if it has none."""
     digests = {(part.kind, part.name): part.digest for part in key.parts}
     kept = [entry for entry in map(_read, paths(key.node)) if entry]
     return max(kept, key=lambda entry: (len(digests.items() & entry.parts.items()), entry.made), default=None)

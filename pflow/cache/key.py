@@ -19,15 +19,15 @@ from pflow.values.types import Type
 
 if TYPE_CHECKING:
     Facts = dict[str, Any]
-    """The record of a part: kind, name and digest; a value's type and size; the value of the node's own parts; the
-    digest of a path alone (`path`) and those of its `files`, where `digest` covers these too.
+    """The record of a part: its kind, name and digest; a value's type and size; for the node's name and version, the
+    value; for a path, the digest of the path (`path`) and of its `files`, both of which `digest` covers.
     """
     Value = Callable[[Facts], Any]
-    """Returns the value of a part if it is kept somewhere, else `...`."""
+    """Returns the value of a part if it is known, else `...`."""
 
 _FORM = b"pflow key 2"
 _NEVER = frozenset({"params", "successors", "max_retries", "wait", "cur_retry", "id", "sink"})
-"""Attributes that pocketflow keeps on a node, and that no answer depends on."""
+"""Attributes that pocketflow sets on a node and on which no answer depends."""
 
 
 class KeyPart:
@@ -44,9 +44,9 @@ class KeyPart:
         self.value = value
         self.digest = digest or digest_of(value)
         self.files = list(files)
-        """The digests of the files that the value names, in their order: its own digest covers them."""
+        """The digests of the files that the value names, in order. The part's own digest covers them."""
         self.facts: dict[str, Any] | None = None
-        """Its description without the value, made when first asked for."""
+        """Its description without the value, made when first needed."""
         self.framed = frame([kind, name, self.digest])
 
 
@@ -73,18 +73,18 @@ def cannot_cache(node: str, why: str) -> PflowError:
 
 def make_key(
     name: str, version: str, code: Code, interface: Interface, node: Any, view: NodeStore,
-    secrets: Secrets | None = None, *, is_made: bool = False,
+    secrets: Secrets | None = None, *, is_from_python: bool = False,
 ) -> Key:  # fmt: skip
-    """Make the key of the answer that a node, with its params set, will give to a store.
+    """Make the key of the answer that a node with these params gives for a store.
 
-    `is_made` says that somebody else made the node, and may have set more on it. Raises PflowError (78) if a part of
-    the key is unknown.
+    `is_from_python` is True for a node object of a Python program, which may have set attributes on it. Raises
+    PflowError (78) if a part of the key is unknown.
     """
     if fault := why_uncacheable(interface, code, node):
         raise cannot_cache(name, fault)
     parts = _Parts(name, secrets or Secrets())
     reads = {key: view.peek(key) for key in sorted(interface.reads) if key in view}
-    state = {key: value for key, value in sorted(vars(node).items()) if key not in _NEVER} if is_made else {}
+    state = {key: value for key, value in sorted(vars(node).items()) if key not in _NEVER} if is_from_python else {}
     found = [*_fixed_parts(name, version, code)]
     found += parts.of("param", {**interface.reads, **interface.params}, dict(sorted(node.params.items())))
     found += parts.of("state", {}, state)
@@ -94,7 +94,7 @@ def make_key(
 
 
 class _Parts:
-    """Makes the parts of one key, and notes the files that count in them."""
+    """Makes the parts of one key, and notes the files on which they depend."""
 
     def __init__(self, node: str, secrets: Secrets) -> None:
         self.node = node
@@ -106,7 +106,7 @@ class _Parts:
             field, files = fields.get(name), list[str]()
             try:
                 counted = value if field is None else self._with_files(name, field.type, value, files)
-                if self._is_secret(field, value):  # a plain digest would let others test guesses of a short secret
+                if self._is_secret(field, value):  # others could find a short secret by guesses from a plain digest
                     from pflow.files.state_key import state_key
 
                     yield KeyPart(kind, name, digest=keyed_digest(state_key(), counted))
@@ -121,7 +121,7 @@ class _Parts:
         return self.secrets.are_in(value)
 
     def _with_files(self, name: str, type: Type, value: Any, files: list[str]) -> Any:
-        """Return a value with each path in it beside the digest of its file, which is added to `files`."""
+        """Return a value in which each path has the digest of its file beside it; add these digests to `files`."""
         if type.items and isinstance(value, list):
             return [self._with_files(name, type.items, each, files) for each in value]
         if type.fields and isinstance(value, dict):
@@ -144,7 +144,7 @@ def _fixed_parts(name: str, version: str, code: Code) -> list[KeyPart]:
 
 
 def why_uncacheable(interface: Interface, code: Code, node: Any) -> str:
-    """Say why a node can have no key, whatever it is given, or why its answers may not be kept; empty if neither."""
+    """Say why a node can never have a key, or why its answers may not be kept; "" if neither is so."""
     secret = next((field.name for field in interface.writes.values() if field.is_secret), "")
     takes_paths = any(field.type.is_path for field in interface.taken)
     unseen = [each for each in interface.effects if each != "reads files" or not takes_paths]
@@ -165,7 +165,7 @@ _DOES = {"reads files": "reads", "network": "gets from the network", "runs comma
 
 
 def _ask(name: str, node: Any, reads: dict[str, Any]) -> dict[str, Any]:
-    """Ask a node for further parts. Raises PflowError if that fails, or if the node refuses."""
+    """Ask a node for further parts of the key. Raises PflowError if that fails, or if the node refuses."""
     try:
         return dict(sorted(node.cache_parts(reads).items())) if hasattr(node, "cache_parts") else {}
     except PflowError:
@@ -175,13 +175,13 @@ def _ask(name: str, node: Any, reads: dict[str, Any]) -> dict[str, Any]:
 
 
 def _counted(path: str) -> str:
-    """Return how a path is reached from the working directory, which is what counts in a key."""
-    is_full = os.path.isabs(path)  # relative, so that a project may move; as it is if the directory is gone
+    """Return a path relative to the working directory, as it counts in a key."""
+    is_full = os.path.isabs(path)  # relative, so that a project may move; unchanged if the directory was removed
     return result_of(lambda: "/" + os.path.relpath(path), otherwise=path) if is_full else path
 
 
 def _digest(node: str, path: str, name: str) -> str:
-    """Return the digest of the file at a path, or `missing`. Raises PflowError (78), which names what has the path."""
+    """Return the digest of the file at a path, or `missing`. Raises PflowError (78), which has the value's `name`."""
     try:
         return digest_of_file(path)
     except (FileNotFoundError, NotADirectoryError):
@@ -193,7 +193,7 @@ def _digest(node: str, path: str, name: str) -> str:
 
 
 SHORT = 16
-"""The number of a digest's letters that tell values apart."""
+"""The number of a digest's letters that are enough to tell values apart."""
 
 
 def facts_of(key: Key) -> list[Facts]:
@@ -202,7 +202,7 @@ def facts_of(key: Key) -> list[Facts]:
 
 
 def _facts_of_part(part: KeyPart) -> Facts:
-    """Make the facts once: some parts are the same on each visit."""
+    """Return the facts of a part, made once, since some parts are the same on each visit."""
     if part.facts is None:
         told: Facts = {} if part.value is ... else describe(part.value)
         told = {"value": part.value} if part.kind == "node" else told
@@ -213,7 +213,7 @@ def _facts_of_part(part: KeyPart) -> Facts:
 
 
 def unknown(part: Facts) -> Any:
-    """Return the value of a part if the part itself has it."""
+    """Return the value of a part if its facts contain it, else `...`."""
     return part.get("value", ...)
 
 
@@ -222,7 +222,7 @@ def differences(
 ) -> list[str]:
     """Return a line for each part that changed, in the order of the key: `prompt: 'Summarize' was 'Sum up'`.
 
-    If X changed, the list has no other part X and no part "X's …", because these follow from it.
+    If X changed, the list omits other parts named X or "X's …", which follow from it.
     """
     known, there = _by_name(before), _by_name(now)
     lines, told = [], set()
@@ -247,7 +247,7 @@ def _title(part: Facts) -> str:
 
 def _change(part: Facts, old: Facts, value: Any, before: Any) -> str:
     if part["kind"] == "code":
-        is_version = "." in part["digest"] or part["name"].startswith("pack ")  # people cannot read a digest
+        is_version = "." in part["digest"] or part["name"].startswith("pack ")  # nobody can read a digest
         return f"{part['digest']} was {old['digest']}" if is_version else "changed"
     if "path" in part and part["path"] == old.get("path"):
         return _change_of_files(part.get("files", []), old.get("files", []), value)
@@ -260,7 +260,7 @@ def _change(part: Facts, old: Facts, value: Any, before: Any) -> str:
 
 
 def _change_of_files(now: list[str], then: list[str], value: Any) -> str:
-    """Say which of the files changed that a value names."""
+    """Say which of the files in a value changed."""
     if now and now == then:
         return "the same file, from another directory" if len(now) == 1 else "the same files, from another directory"
     paths = value if isinstance(value, list) else [value]
@@ -271,7 +271,7 @@ def _change_of_files(now: list[str], then: list[str], value: Any) -> str:
 
 
 def _shortly(then: str, now: str) -> str:
-    """Return a size, without its unit if the other size has the same."""
+    """Return a size, without its unit if the other size has the same unit."""
     (count, _, unit), (_, _, other) = then.partition(" "), now.partition(" ")
     return count if unit and unit.removesuffix("s") == other.removesuffix("s") else then
 
@@ -281,6 +281,6 @@ def _shown(value: Any) -> str:
 
 
 def _size(part: Facts) -> str:
-    """Return `2,310 characters`, or the type if it has no size; empty if neither is kept, as for secrets."""
+    """Return `2,310 characters`, or the type if it has no size; "" if neither is known, as for secrets."""
     type = str(part.get("type", ""))
     return size_text(type, part["size"]) if "size" in part else type

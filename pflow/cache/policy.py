@@ -1,4 +1,4 @@
-"""The policy of a run: which steps use the cache, and how. Most runs use none, and load no more than this module."""
+"""The policy of a run: which steps use the cache, and how. Most runs use no cache and load only this module of it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pflow.cache.use import CachedNode
 
 REQUIRE = "require"
-"""The mode in which nothing runs: a step takes its answer from the cache, or fails."""
+"""The mode in which no cacheable step runs: it takes its answer from the cache, or fails."""
 
 
 def is_off() -> bool:
@@ -24,8 +24,8 @@ def is_off() -> bool:
 class CachePolicy:
     """A run's flags about the cache.
 
-    `mode` is True for every step that can be cached, REQUIRE, False for no step, None for pure steps only. `refresh`
-    names the step (True: all) whose kept answers are ignored.
+    `mode` says which steps are cached: True for all that can be, REQUIRE, False for none, None for pure ones only.
+    `refresh` names the step (True: all) whose kept answers are ignored.
     """
 
     def __init__(self, mode: bool | str | None = None, refresh: bool | str | None = None) -> None:
@@ -33,7 +33,7 @@ class CachePolicy:
         self.refresh = refresh
 
     def inside(self, said: bool | str | None) -> CachePolicy:
-        """Return the policy for the steps of a flow inside a step, which itself has `said`."""
+        """Return the policy for the steps of a flow inside a step. `said` is the step's own mode, if any."""
         return self if said is None or (said and self.mode == REQUIRE) else CachePolicy(said, self.refresh)
 
     def of_step(
@@ -44,9 +44,9 @@ class CachePolicy:
         node: Any,
         said: bool | str | None,
         *,
-        is_made: bool = False,
+        is_from_python: bool = False,
     ) -> CachedNode | None:
-        """Return how a step uses the cache; None if it does not. `said` is for this step alone: a flow's, or a stage's.
+        """Return how a step uses the cache; None if it does not. `said` is the mode of this step only, if any.
 
         Raises PflowError (78) if the cache is off and required.
         """
@@ -65,7 +65,7 @@ class CachePolicy:
             is_unasked=mode is None,
             is_required=is_required,
             refreshes=self._refreshes(name),
-            is_made=is_made,
+            is_from_python=is_from_python,
         )
         if not is_off():
             return found

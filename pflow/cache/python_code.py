@@ -1,4 +1,4 @@
-"""The code that a Python file runs: its own and its project's modules, without comments, and its distributions.
+"""The code that a Python file runs: the file, its project's modules, both without comments, and distributions.
 
 The project is the file's own directory, and every module that is neither in the standard library nor installed.
 """
@@ -25,13 +25,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 _OWN_TEXT = {"__doc__", "getdoc", "getsource", "getsourcelines"}
-"""Names by which code reads its own text: then comments count too."""
+"""Names with which code reads its own text: then comments count too."""
 _FOLLOWED = {"__import__", "import_module"}
 _DYNAMIC = _FOLLOWED | {
     *("spec_from_file_location", "SourceFileLoader", "exec_module", "load_module", "run_path", "run_module"),
     *("load_node", "walk_packages", "iter_modules", "entry_points"),
 }
-"""Names by which code imports modules that it does not name, unless a literal text does."""
+"""Names with which code imports modules that only a run knows, unless the argument is a literal."""
 _INSTALLED = ("site-packages", "dist-packages")
 _distributions = cache(packages_distributions)
 _STANDARD = {os.path.realpath(sysconfig.get_path(name)) for name in ("stdlib", "platstdlib")}
@@ -44,7 +44,7 @@ class CannotFollow(Exception):
 class PythonCode:
     """The code that a file runs: `parts` are digests by module and versions by distribution.
 
-    `fault` says why they are incomplete. `watched` are the files and folders that all this depends on, including
+    `fault` says why the parts are incomplete. `watched` are the files and folders on which they depend, including
     missing ones.
     """
 
@@ -68,7 +68,7 @@ class PythonCode:
 
     def _read(self, file: str, package: str, root: str) -> None:
         top = os.path.relpath(file, root).removesuffix(".py").split(os.sep)[0]
-        if _is_installed(file) and top in _distributions():  # a directory of nodes there belongs to none
+        if _is_installed(file) and top in _distributions():  # a directory of nodes in site-packages belongs to none
             self._add_distribution(top)
         else:
             self._add_source(os.path.basename(file), file, package)
@@ -83,7 +83,7 @@ class PythonCode:
         with open(file, "rb") as source:
             self._sources[name] = source.read()
         try:
-            with warnings.catch_warnings():  # Python will say them again when it runs the file
+            with warnings.catch_warnings():  # Python warns again when it runs the file
                 warnings.simplefilter("ignore")
                 self._trees[name] = tree = ast.parse(self._sources[name])
         except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
@@ -94,7 +94,7 @@ class PythonCode:
     def _add_module(self, module: str, *, is_needed: bool, importer: str) -> None:
         """Add a module of the project with its parent packages, or the distribution of an installed one.
 
-        Modules in the file's own folder always count, though Python finds them only if the file is run as a script.
+        Modules in the file's own folder always count, although Python finds them only if the file is run as a script.
         """
         top, *rest = module.split(".")
         if top == "pflow":
@@ -126,7 +126,7 @@ class PythonCode:
             name = f"{name}.{part}"
 
     def _add_places(self, module: str, places: list[str]) -> None:
-        """Add a module's file; a folder without __init__.py has none."""
+        """Add a module's file. A folder without __init__.py has none."""
         path = module.replace(".", "/")
         for place in places:
             if os.path.basename(place) == "__init__.py":
@@ -139,7 +139,7 @@ class PythonCode:
                     self.parts[path] = digest_of(binary.read())
 
     def _find(self, name: str, folders: Iterable[str]) -> list[str]:
-        """Find a module in the order of Python's own search; several folders only for a namespace package."""
+        """Find a module as Python searches for it: one file or folder, or several folders of a namespace package."""
         spaces = []
         for folder in folders:
             inside = os.path.join(folder, name)
@@ -162,7 +162,7 @@ class PythonCode:
 
 
 def _elsewhere(top: str) -> list[list[str]]:
-    """Find a module that an installed package's finder has, as for editable installations."""
+    """Find a module through the finder of an installed package, which editable installations have."""
     spec = result_of(find_spec, top, of=(ImportError, ValueError), otherwise=None)
     return [[spec.origin]] if spec is not None and spec.origin and os.path.isfile(spec.origin) else []
 
@@ -173,7 +173,7 @@ def _modules_in(folders: list[str]) -> list[str]:
 
 
 def _package_of(file: str) -> tuple[str, str]:
-    """Return the package that a file is a module of, and the folder that contains it."""
+    """Return the package to which a file's module belongs, and the folder that contains the package."""
     folder = os.path.dirname(file)
     names: list[str] = []
     while os.path.isfile(os.path.join(folder, "__init__.py")):
@@ -192,7 +192,7 @@ def _is_standard(place: str) -> bool:
 
 
 def _imports_of(tree: ast.Module, package: str, name: str) -> Iterator[tuple[str, bool]]:
-    """Yield each module that a file imports, and True if the file cannot do without it. Raises CannotFollow."""
+    """Yield each module that a file imports, and True if the file fails without it. Raises CannotFollow."""
     optional = {id(inner) for node in ast.walk(tree) if _may_fail(node) for inner in ast.walk(node)}
     followed: set[int] = set()
     for node in ast.walk(tree):
@@ -213,7 +213,7 @@ def _imports_of(tree: ast.Module, package: str, name: str) -> Iterator[tuple[str
 
 
 def _may_fail(node: ast.AST) -> bool:
-    """Return True if imports inside may be missing: in a try, and under TYPE_CHECKING."""
+    """Return True if modules imported inside may be missing: in a try, and under TYPE_CHECKING."""
     return isinstance(node, ast.Try) or (isinstance(node, ast.If) and _last_name(node.test) == "TYPE_CHECKING")
 
 
@@ -230,13 +230,13 @@ def _last_name(node: ast.AST) -> str:
 
 
 def _text(call: ast.Call) -> str:
-    """Return the module that a call names as a literal text; empty if it names none."""
+    """Return the module that a call names in a literal text; "" if it names none."""
     first = getattr(call.args[0], "value", None) if len(call.args) == 1 and not call.keywords else None
     return first if isinstance(first, str) and not first.startswith(".") else ""
 
 
 def bare(node: Any) -> Any:
-    """Return a tree as JSON, without comments, positions and docstrings, and alike in all versions of Python."""
+    """Return a tree as JSON, without comments, positions and docstrings, the same in all versions of Python."""
     if isinstance(node, list):
         return [bare(item) for item in node]
     if not isinstance(node, ast.AST):

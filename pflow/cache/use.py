@@ -1,4 +1,4 @@
-"""One node's use of the cache: look an answer for the same values up before it runs, and keep a new one after."""
+"""One node's use of the cache: look up the answer for its values before it runs, and keep a new answer after."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ HIT, MISS, OFF = "hit", "miss", "off"
 
 
 class CachedNode:
-    """A node whose answers are kept: `is_required` if it may not run, `refreshes` if kept answers are ignored.
+    """A node whose answers are kept. If `is_required`, it may not run; if it `refreshes`, kept answers are ignored.
 
-    `is_asked`: a flag or the flow wants it cached. `is_unasked`: nobody said anything, but the node is pure.
+    If `is_asked`, a flag or the flow wants it cached. If `is_unasked`, it is cached only because it is pure.
     """
 
     def __init__(
         self, node_type: NodeType, interface: Interface, *, is_asked: bool, is_unasked: bool, is_required: bool,
-        refreshes: bool, is_made: bool,
+        refreshes: bool, is_from_python: bool,
     ) -> None:  # fmt: skip
         self.node_type = node_type
         self.name = node_type.name
@@ -33,30 +33,30 @@ class CachedNode:
         self.is_unasked = is_unasked
         self.is_required = is_required
         self.refreshes = refreshes
-        self.is_made = is_made
+        self.is_from_python = is_from_python
         self.run = ""
-        """The run that uses it, if one does; answers that it made itself need no refresh."""
+        """The run that uses it, if any; answers that this run made need no refresh."""
         self.secrets = Secrets()
-        """The known secrets: they are never kept, and a value that contains one counts by HMAC."""
+        """The known secrets. They are never kept, and a value that contains one is in the key as an HMAC."""
 
     def check(self, node: Any) -> None:
-        """Raise PflowError (78) if no answer of this node can be kept, whatever its values are."""
+        """Raise PflowError (78) if no answer of this node can be kept, for any values."""
         if fault := why_uncacheable(self.interface, self.code, node):
             raise cannot_cache(self.name, fault)
 
     def can_be_kept(self, node: Any) -> bool:
-        """Return True if the answers of this node can be kept, for some values at least."""
+        """Return True if answers of this node can be kept, at least for some values."""
         return not why_uncacheable(self.interface, self.code, node)
 
     def look_up(self, node: Any, view: NodeStore, warn: Callable[[str], None]) -> Lookup:
-        """Look for the answer to these values; `warn` is told of damaged entries, and of answers that are not kept.
+        """Look for the answer to these values; `warn` hears of damaged entries, and of answers that are not kept.
 
         Raises PflowError: 66 if a required answer is missing, 78 if caching was asked for but is not possible.
         """
         lookup = Lookup(self, warn)
         try:
             about = (self.name, self.node_type.version, self.code, self.interface)
-            lookup.key = make_key(*about, node, view, self.secrets, is_made=self.is_made)
+            lookup.key = make_key(*about, node, view, self.secrets, is_from_python=self.is_from_python)
             found = entries.find(lookup.key, warn)
             if found is not None and (not self.refreshes or found[1].run == self.run != ""):
                 lookup.found, lookup.run = found[0], found[1].run
@@ -81,7 +81,7 @@ class CachedNode:
 
 
 class Lookup:
-    """One look into the cache, for one visit of a node. `why` explains OFF, and a miss that was not kept."""
+    """One look into the cache, for one visit of a node. `why` explains OFF, or why a new answer is not kept."""
 
     def __init__(self, cached: CachedNode, warn: Callable[[str], None]) -> None:
         self.cached = cached
@@ -91,13 +91,13 @@ class Lookup:
         self.key: Key | None = None
         self.found: Any = None
         self.run = ""
-        """The run that made the kept answer, if a run did."""
+        """The run that made the kept answer, if any."""
 
     def apply(self, view: NodeStore) -> Any:
         """Apply the kept changes to the store, and return the kept action."""
         for key in self.cached.interface.reads:
             if key in view:
-                view[key]  # so that the trace of a hit has the same reads as a run
+                view[key]  # so that the trace of a hit lists the same reads as that of a run
         for key, value in self.found["changes"].items():
             view[key] = value
         for key in self.found["removed"]:
@@ -105,9 +105,9 @@ class Lookup:
         return self.found["action"]
 
     def keep(self, node: Any, action: Any, changes: Mapping[str, Any], view: NodeStore) -> dict[str, str]:
-        """Keep the node's answer, if it may be kept; return the lookup as a trace tells it.
+        """Keep the node's answer if it may be kept; return the lookup's part of the trace.
 
-        Warn if a pure node, or one that should be cached, is not.
+        Warn if a pure node, or one that should be cached, is not cached.
         """
         name = self.cached.name
         if self.key is not None and self.verdict == MISS:
@@ -147,7 +147,7 @@ class Lookup:
         return ""
 
     def about(self) -> dict[str, str]:
-        """Return the verdict for the trace; for a kept answer with its model, which was not asked again."""
+        """Return the verdict for the trace; for a kept answer, also the model, which was not asked again."""
         usage = self.found["changes"].get("usage") if self.verdict == HIT else None
         model = usage.get("model") if isinstance(usage, dict) else None
         return {

@@ -1,4 +1,4 @@
-"""Confine installed nodes: what such a node may do once it runs, and the class that represents it until then."""
+"""Confine installed nodes: what an installed node may do when it runs, and the class that represents it before."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from pflow.process.start import programs_of
 from pflow.terminal.messages import say
 
 UNCONFINED = "PFLOW_UNCONFINED"
-"""The variable with the nodes and packs that a person has freed with --unconfined, separated by commas."""
+"""The variable with the names of nodes and packs that a person runs --unconfined, separated by commas."""
 
 _KEPT = ("PATH", "HOME", "LANG", "TZ", "TMPDIR", "TERM", "TRACEPARENT")
 _DENIED = 126
@@ -35,7 +35,7 @@ def set_free(names: Sequence[str]) -> None:
 
 
 class Confinement:
-    """The limits of an installed node: it may do only what it declares, which is nothing without an interface."""
+    """The limits of an installed node: it may do only what it declares, so without an interface nothing."""
 
     def __init__(self, pack: Pack, name: str, file: str, interface: Interface) -> None:
         self.pack, self.name, self.file = pack, name, file
@@ -49,7 +49,7 @@ class Confinement:
         return {plain(self.name), plain(self.pack.name)}.isdisjoint(names)
 
     def declared(self, values: Sequence[Any], *, is_program: bool = False) -> Declared:
-        """Return what the node may do if its paths have these `values`: it may write in their directories."""
+        """Return what the node may do if its paths have these `values`, in whose directories it may write."""
         effects = {*self.effects}
         return Declared(
             [path for value in values for path in paths_in(value)] if "writes files" in effects else None,
@@ -65,7 +65,7 @@ class Confinement:
         return {name: os.environ[name] for name in {*names, *self.variables} if name in os.environ} | kept
 
     def explain(self, error: PflowError, cause: BaseException, said: bytes) -> None:
-        """Set a failure's hint if the confinement may have caused it. `said` is what a program wrote to stderr."""
+        """Set a failure's hint if the confinement may have caused it. `said` is a program's stderr."""
         text = f"{error} {said.decode(errors='replace')}".lower()
         is_denied = error.exit == _DENIED or any(words in text for words in _DENIALS)
         if is_denied or any(isinstance(each, PermissionError) for each in causes(cause)):
@@ -76,16 +76,16 @@ class Confinement:
 
 
 class StandIn(Node):
-    """Represents an installed Python node, none of whose code is imported before its process is confined."""
+    """Represents an installed Python node, whose code is imported only in a confined process."""
 
     confinement: Confinement
     source: bytes
-    """The verified source. It is kept, because the file could change between the check and the import."""
+    """The verified source. It is kept because the file could change between the check and the import."""
 
     is_program = False
 
     def enter(self, declared: Declared | None) -> Any:
-        """Confine this process for good to what is declared (None: do not), then load the node's class and make it."""
+        """Confine this process for good to what is declared (not if None), then load the class and make a node."""
         confinement = self.confinement
         if declared is not None:
             declared.restrict()

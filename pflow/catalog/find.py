@@ -21,28 +21,28 @@ from pflow.text.naming import did_you_mean, listed, meant
 __all__ = ["BUNDLED", "FLOW", "PROGRAM", "PYTHON", "STORE_COMMAND", "Catalog", "NodeType", "find_type", "list_types"]
 
 RUNS_FLOW = b"#!/bin/sh\n# Runs a saved flow: pflow save --command made this, "
-"""The first bytes of the executable of a saved flow, which is not listed as a node beside flow:NAME."""
+"""The first bytes of a saved flow's executable. It is no node of its own, since flow:NAME is listed."""
 
 RUNS_TOOL = b"# Runs a tool of an MCP server: pflow mcp add made this, "
-"""The second line of the executable of a tool, which is not listed as a node beside the tool's class."""
+"""The second line of a tool's executable. It is no node of its own, since the tool's class is listed."""
 
 
 RUNS_NODE = b"# Runs a node of a pack: pflow install made this, "
-"""The second line of the executable of a pack's node, which is not listed as a node beside the pack's own."""
+"""The second line of the executable of a pack's node. It is no node of its own, since the pack's is listed."""
 
 
 class Catalog:
-    """Finds the kind of node that a step's type names: nodes only; pflow.flow.subflow has one that finds flows too.
+    """Finds the node type that a step's type names, but no flows; pflow.flow.subflow has one that finds flows too.
 
     Relative paths of files begin at `directory`.
     """
 
     opens_files = True
-    """True if a flow's text may name files to read, as flows or as values of flags. A stranger's text may not."""
+    """True if a flow's text may name files to read, as flows or as values of flags. A stranger's text must not."""
 
     @classmethod
     def open_no_files(cls) -> None:
-        """Take every text for a stranger's from now on."""
+        """Treat every text as a stranger's from now on."""
         cls.opens_files = False
 
     def __init__(self, directory: str = ".") -> None:
@@ -53,21 +53,21 @@ class Catalog:
         return Catalog(directory)
 
     def find(self, type: str) -> NodeType | None:
-        """Return the kind that a type names, or None."""
+        """Return the node type of this name, or None."""
         return find_type(type)
 
     def inline(self, flow: Any, items: tuple[str, ...]) -> NodeType | None:
-        """Return the type of a step with a flow inside, in batches over `items`; None if the catalog has only nodes."""
+        """Return the type of a step with a flow inside, in batches of `items`; None if the catalog finds no flows."""
         return None
 
 
 _found: dict[str, NodeType | None] = {}
 only_in: dict[str, tuple[str, str]] = {}
-"""The files of classes that are no nodes, and of the Python flows that use them, by the names that these would have."""
+"""For names that only a class in a Python flow has: the file of the class, and the file of the flow."""
 
 
 def find_type(type: str) -> NodeType | None:
-    """Find the node of a name, or of its class's name, once; None if nothing has it."""
+    """Find the node of this name or class name, once a process; None if there is none."""
     if type not in _found:
         found = find_node(type)
         _found[type] = found if found is not None and found.origin != STORE_COMMAND else None
@@ -85,7 +85,7 @@ def forget_types() -> None:
 
 
 def add_class(name: str, node: Any) -> None:
-    """Make a name mean a class of this process, whatever else has that name."""
+    """Make a name mean a class of this process, even if something else has that name."""
     from pflow.node import interface_of, version_of
 
     node_type = NodeType(name, PYTHON, getattr(sys.modules.get(node.__module__), "__file__", None) or "")
@@ -99,7 +99,7 @@ def is_node_name(name: str) -> bool:
 
 
 def find_node(name: str) -> NodeType | None:
-    """Find the node or store command of a name, or of a class's name; None if nothing has it."""
+    """Find the node or store command of this name or class name; None if there is none."""
     wanted = plain(name)
     if not is_node_name(name):
         return None
@@ -132,14 +132,14 @@ def list_types() -> list[NodeType]:
 
 
 def node_at(file: str) -> NodeType | None:
-    """Return the node in a file, wherever that is, even if shadowed or broken; None for any other file."""
+    """Return the node in a file in any directory, even if it is shadowed or broken; None for any other file."""
     return next((found for found in list_nodes() if found.file == file), None) or node_called(file)
 
 
 def node_called(file: str) -> NodeType | None:
-    """Return the node in a file, going by the file's name alone, even if it is broken; None for any other file."""
+    """Return the node in a file, judging by the file's name only, even if it is broken; None for any other file."""
     found = _named(*os.path.split(file))
-    return found if found and _is_meant(found) else None
+    return found if found and _looks_like_node(found) else None
 
 
 def fault_of(name: str) -> str:
@@ -149,7 +149,7 @@ def fault_of(name: str) -> str:
 
 
 def shadowed_by(node_type: NodeType) -> str:
-    """Return the file in a user's own directory that has the name of one of pflow's nodes; empty without one."""
+    """Return the file in a user's own directory that has the name of one of pflow's nodes; "" if there is none."""
     places = own_places() if node_type.origin == BUNDLED else []
     return next((found.file for place in places for found in _in_own(place, plain(node_type.name))), "")
 
@@ -166,7 +166,7 @@ def launcher(program: str) -> str | None:
 def _own_bin() -> list[str]:
     program = os.path.abspath(sys.argv[0])
     places = [os.path.dirname(place) for place in (program, os.path.realpath(program), sys.executable) if place]
-    # pip --target and a zipapp put executables there that find no pflow.
+    # Executables that pip --target and a zipapp put there do not find pflow.
     unusable = os.path.join(os.path.dirname(PACKAGE), "bin")
     return [place for place in dict.fromkeys(places) if place != unusable]
 
@@ -180,8 +180,8 @@ def _candidates(wanted: str | None = None) -> Iterator[NodeType]:
                 yield NodeType(name, origin, file)
     for directory in own_places():
         yield from _in_own(directory, wanted)
-    is_damage = PflowError if wanted is None else ()  # a list shows the others, and what is damaged
-    in_packs: list[NodeType] = result_of(_in_packs, of=is_damage, otherwise=[])
+    caught = PflowError if wanted is None else ()  # a list shows the other nodes, and says what is damaged
+    in_packs: list[NodeType] = result_of(_in_packs, of=caught, otherwise=[])
     yield from [found for found in in_packs if wanted in (None, plain(found.name))]
     made = {*own_flows(), *(found.name for found in in_packs)}
     for directory in _there(os.environ.get("PATH", "").split(os.pathsep)):
@@ -199,7 +199,7 @@ def _there(directories: list[str]) -> Iterator[str]:
     for directory in directories:
         try:
             status, absolute = os.stat(directory), os.path.abspath(directory)
-        except (OSError, ValueError):  # it is missing, or relative to a working directory that is
+        except (OSError, ValueError):  # it is missing, or relative to a working directory that is missing
             continue
         if (status.st_dev, status.st_ino) not in seen:
             seen.add((status.st_dev, status.st_ino))
@@ -210,19 +210,19 @@ def _in_own(directory: str, wanted: str | None) -> Iterator[NodeType]:
     """Yield the nodes of a user's own directory: classes in Python, then programs."""
     for file in sorted(_listed(directory), key=lambda file: (not file.endswith(".py"), file)):
         found = _named(directory, file)
-        if found is not None and wanted in (None, plain(found.name)) and _is_meant(found):
+        if found is not None and wanted in (None, plain(found.name)) and _looks_like_node(found):
             yield found
 
 
 def _in_packs() -> list[NodeType]:
-    """Return the nodes of packs. One whose file is changed or missing is included, and fails when it is used."""
+    """Return the nodes of packs. Those whose file has changed or is missing are included, and fail when used."""
     from pflow.catalog.packs import installed_sources
 
     return [found for pack in installed_sources() for found in nodes_of(pack)]
 
 
 def nodes_of(pack: Any) -> Iterator[NodeType]:
-    """Yield the nodes of a pack, going by file names alone: Python classes, then programs."""
+    """Yield the nodes of a pack, judging by file names only: Python classes, then programs."""
     for name, file in sorted(pack.paths("nodes"), key=lambda each: not each[1].endswith(".py")):
         found = NodeType(name, PYTHON, file) if name else _named(*os.path.split(file))
         if found is not None and is_node_name(found.name):
@@ -231,7 +231,7 @@ def nodes_of(pack: Any) -> Iterator[NodeType]:
 
 
 def _named(directory: str, file: str) -> NodeType | None:
-    """Return the node type that a file has by its name, or None."""
+    """Return the node type of a file, judging by its name, or None."""
     if file.endswith(".py") and not file.startswith(("_", ".", "pflow-")):
         return NodeType(file[:-3].replace("_", "-"), PYTHON, f"{directory}/{file}")
     if file.startswith("pflow-") and not file.endswith(".interface"):
@@ -239,7 +239,7 @@ def _named(directory: str, file: str) -> NodeType | None:
     return None
 
 
-def _is_meant(found: NodeType) -> bool:
+def _looks_like_node(found: NodeType) -> bool:
     """Return True if a file in a user's own directory looks like a node, and set its `fault` if it cannot be used."""
     if not _is_file(found):
         return False
@@ -280,7 +280,7 @@ def _listed(directory: str) -> list[str]:
 
 
 def _is_file(found: NodeType) -> bool:
-    """Return True for a regular file, and for one that cannot be used: then set its `fault`."""
+    """Return True for a regular file, and for a broken link or unreadable file, of which it sets the `fault`."""
     try:
         found.status = os.stat(found.file)
         return stat.S_ISREG(found.status.st_mode)
@@ -312,7 +312,7 @@ def no_such_type(type: str) -> PflowError:
 
 
 def version_hint(type: str) -> str:
-    """Say which version a node or saved flow has, for its name with `@` and one behind it; empty for any other name."""
+    """For the name of a node or saved flow with `@VERSION`, say which version it has; "" for any other name."""
     name, at, asked = type.removeprefix("flow:").rpartition("@")
     node_type = find_type(name) if at else None
     if node_type is None and not (at and name in saved_flows()):
@@ -323,9 +323,9 @@ def version_hint(type: str) -> str:
 
 
 def interface_of_type(type: str, catalog: Catalog, flow: Any = None) -> tuple[Interface, bool]:
-    """Return the interface of a type, or of a step's flow, and True if it is known; an open one if it is not."""
+    """Return the interface of a type, or of a step's flow, and if it is known; an unknown one is open."""
     try:
         node_type = catalog.find(type) if flow is None else catalog.inline(flow, ())
         return (node_type.interface, True) if node_type else (Interface(), False)
-    except PflowError:  # a finding of the rules
+    except PflowError:  # the rules report it as a finding
         return Interface(), False

@@ -1,4 +1,4 @@
-"""List every node and saved flow with one line from its file, which is never run; the lines are kept.
+"""List every node and saved flow with one line from its file, which is never run. The lines are cached.
 
 The facts are kept in `$XDG_CACHE_HOME/pflow/nodes.json`, a JSON object with a file's stamp and facts in each member: a
 file that has not changed is not read again. An unreadable member is ignored.
@@ -25,18 +25,18 @@ _FORM = f"nodes 6, pflow-shell {__version__}"
 _MOST = 10_000
 
 UNREADABLE = (PflowError, OSError, ValueError, RecursionError, MemoryError)
-"""The failures to read a file's interface: a hostile file may break the parser."""
+"""The errors when a file's interface cannot be read: a hostile file may break the parser."""
 
 
 class Listing:
-    """As much of a node or flow as a list needs.
+    """The facts about a node or flow that a list shows.
 
-    `touched` has its effects, or `open`, and `inferred` if its marks are; `words` is its description, to be searched.
-    `fault` says what is wrong with it, `behind` names the file that shadows it.
+    `touched` has its effects, or `open`, and `inferred` if its marks are inferred. `words` is its description, for
+    searches. `fault` says what is wrong with it, `behind` names the file that shadows it.
     """
 
     FACTS = ("version", "summary", "touched", "words", "interpreter", "fault")
-    """The facts from its file, as texts."""
+    """The facts that are read from its file, as texts."""
 
     def __init__(self, node_type: NodeType) -> None:
         self.node_type = node_type
@@ -46,7 +46,7 @@ class Listing:
 
     @property
     def is_there(self) -> bool:
-        """True if its name finds it."""
+        """True if it is found by its name."""
         return not self.fault and not self.behind
 
     def read(self) -> None:
@@ -101,7 +101,7 @@ def node_lines() -> list[Listing]:
 
 
 def _is_module(line: Listing) -> bool:
-    """Return True for a file of classes, none of which can be its node, that a node beside it imports."""
+    """Return True for a file that a node beside it imports and none of whose classes can be a node."""
     if line.origin != PYTHON or not (line.fault and line.version):
         return False
     folder, name = os.path.split(line.file.removesuffix(".py"))
@@ -129,7 +129,7 @@ def _save(path: str, rows: dict[str, list[str]]) -> None:
 
 
 def stamp_of(node_type: NodeType) -> str:
-    """Return the stamp of a node's file and of the interface beside it; empty if one changed just now."""
+    """Return the stamp of a node's file and of the interface beside it; "" if one of them has changed just now."""
     try:
         both = [node_type.status or os.stat(node_type.file)]
     except OSError:
@@ -137,13 +137,13 @@ def stamp_of(node_type: NodeType) -> str:
     if os.path.exists(node_type.file + ".interface"):
         both.append(os.stat(node_type.file + ".interface"))
     stamps = [file_stamp(each, time.time_ns()) for each in both]
-    # With the pinned digest: `pflow update --accept-changes` makes a changed file good without writing it.
+    # The pinned digest counts too: `pflow update --accept-changes` makes a changed file valid without writing it.
     pinned = node_type.pack.digest_of(node_type.file) if node_type.pack is not None else ""
     return " ".join([*stamps, pinned]).rstrip() if all(stamps) else ""
 
 
 def cannot_read(file: str, error: BaseException) -> str:
-    """Say why a file cannot be read, in the words of an error of ours."""
+    """Say why a file cannot be read, worded like other errors of pflow."""
     if isinstance(error, PflowError):
         return error.message
     why = reason_of(error) if isinstance(error, OSError) else in_words(error)
@@ -160,13 +160,13 @@ _FAR = 1 << 30
 
 
 def _rank(line: Listing, words: list[str]) -> int:
-    """Return how far from the name the words are found; at least _FAR if one is missing."""
+    """Return how far from the name the words were found; at least _FAR if one was not found."""
     places = [text.casefold() for text in (line.name, line.summary, f"{line.words}\n{line.fault}")]
     return sum(next((n for n, place in enumerate(places) if word in place), _FAR) for word in words)
 
 
 def find(name: str, catalog: Catalog) -> NodeType:
-    """Find the node whose file a path is, else the node of this name, else the saved flow. Raises PflowError (127)."""
+    """Find the node in the file of this path, else the node or saved flow of this name. Raises PflowError (127)."""
     node_type = node_at(os.path.abspath(name)) if "/" in name and os.path.lexists(name) else None
     if node_type is not None and node_type.fault:
         raise PflowError(f"cannot use the node '{name}': {node_type.fault}", exit=NOT_FOUND)
@@ -188,7 +188,7 @@ def entry(node_type: NodeType) -> dict[str, Any]:
         if not os.path.isfile(node_type.file):
             raise ValueError("it is not a file")
         interface = node_type.interface
-        about = {"name": node_type.name, "version": node_type.version} | account_of(node_type.told()) | where
+        about = {"name": node_type.name, "version": node_type.version} | account_of(node_type.help_interface()) | where
         fault = interface.fault or node_type.class_fault or node_type.interpreter_fault
         return {**about, "fault": fault} if fault else about
     except UNREADABLE as error:
@@ -201,7 +201,7 @@ def pack_entry(node_type: NodeType) -> dict[str, Any]:
 
 
 def line_entry(line: Listing) -> dict[str, Any]:
-    """Return the entry of a line; that of a shadowed one has `shadowed_by`."""
+    """Return the entry of a line; if it is shadowed, with `shadowed_by`."""
     where = {"name": line.name, "origin": line.origin, "file": line.file, **pack_entry(line.node_type)}
     if line.behind:
         return {**where, "shadowed_by": line.behind}

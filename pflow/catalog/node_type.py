@@ -20,7 +20,7 @@ _MARKERS = ("#!", "#", "//!", "//", "/*", "*/", "*", "--", ";")
 
 
 class NodeType:
-    """A node or flow that steps can name: its name, origin and file; read when asked for, its interface and class.
+    """A node or flow that steps can name: its name, origin and file. Its interface and class are read when first used.
 
     `origin` is BUNDLED (comes with pflow), STORE_COMMAND, PYTHON (a user's own class), PROGRAM (any executable) or
     FLOW. In a list `fault` says why it cannot be used, `behind` names the file that shadows it.
@@ -35,11 +35,11 @@ class NodeType:
         self.status: os.stat_result | None = None
         """The status of its file when it was listed."""
         self.interpreter = ""
-        """The interpreter that a program asks for, known once its interface has been read."""
+        """The interpreter that a program asks for, set once its interface has been read."""
         self.class_fault = ""
-        """Why no class in a user's own file is its node, as far as the code shows, known once that has been read."""
+        """Why no class in a user's own file is its node, as far as the code shows; set once that has been read."""
         self.code: Any = None
-        """Its code (pflow.cache.code), once that has been asked for."""
+        """Its code, set by pflow.cache.code when it is first needed."""
         self._pack: Any = ...
         self._class: Any = None
         self._interface: Interface | None = None
@@ -47,7 +47,7 @@ class NodeType:
 
     @property
     def pack(self) -> Any:
-        """The pack that it belongs to (pflow.catalog.packs); None for pflow's nodes and a user's own."""
+        """The pack that it belongs to (pflow.catalog.packs.Pack); None for pflow's nodes and a user's own."""
         if self._pack is ...:
             from pflow.catalog.packs import pack_of
 
@@ -63,7 +63,7 @@ class NodeType:
         return self._interface
 
     def forget_interface(self) -> None:
-        """Drop its interface, which is read again when needed, so that a list of hundreds does not keep them all."""
+        """Drop its interface, so that a list of hundreds does not keep all of them; it is read again when needed."""
         self._interface = None
 
     def _read_interface(self) -> Interface:
@@ -95,11 +95,11 @@ class NodeType:
         return self._version
 
     def parts(self) -> list[NodeType]:
-        """Return the kinds that a flow is made of."""
+        """Return the node types of a flow's steps."""
         return []
 
-    def told(self) -> Interface:
-        """Return the interface that lists and help show: with a flow's own flags and the defaults of its steps."""
+    def help_interface(self) -> Interface:
+        """Return the interface that lists and help show. A flow's has its flags and the defaults of its steps."""
         return self.interface
 
     def node_class(self) -> Any:
@@ -121,7 +121,7 @@ class NodeType:
 
     @property
     def waits(self) -> bool:
-        """True if its node only waits (Node.waits)."""
+        """True if its node only waits for a server (Node.waits)."""
         return self.origin in (BUNDLED, PYTHON) and bool(getattr(self.node_class(), "waits", False))
 
     @property
@@ -131,16 +131,16 @@ class NodeType:
 
     @property
     def interpreter_fault(self) -> str:
-        """The reason why a program's interpreter is missing; empty if it is there, or for other kinds."""
+        """Why a program's interpreter cannot be used; "" if it can, and for other kinds of nodes."""
         return interpreter_fault(self.interpreter) if self.origin == PROGRAM and self.interface else ""
 
 
 def has_interface(program: str) -> bool:
-    """Return True if a program has an interface, even a broken one, whose fault the stage then reports."""
+    """Return True if a program has an interface. A broken one counts too: the stage reports its fault."""
     from pflow.process.start import first_bytes
 
     if not os.path.isfile(program + ".interface") and b"Interface:" not in first_bytes(program, _SIZE):
-        return False  # most files on PATH end here, before the modules that read interfaces are loaded
+        return False  # most files on PATH return here, before the modules that read interfaces are loaded
     try:
         return not program_interface(program)[0].open
     except PflowError:
@@ -150,7 +150,7 @@ def has_interface(program: str) -> bool:
 
 
 def node_in(file: str) -> NodeType | None:
-    """Return the node in a program's file, wherever that is; None for any other file, such as a flow's."""
+    """Return the node in a program's file in any directory; None for any other file, such as a flow's."""
     if file.endswith((".json", ".py", ".sh")) or not os.path.isfile(file) or not has_interface(file):
         return None
     return NodeType(os.path.basename(file).removeprefix("pflow-"), PROGRAM, os.path.abspath(file))
@@ -166,7 +166,7 @@ def program_interface(file: str) -> tuple[Interface, str]:
     if pack is not None and (is_beside or pack.digest_of(beside)):
         verified(pack, os.path.abspath(beside))
     if is_beside:
-        text, _ = result_of(read_header, file, otherwise=("", False))  # a program may be executable and not readable
+        text, _ = result_of(read_header, file, otherwise=("", False))  # a program may be executable but not readable
         return _parse(beside, *read_header(beside)), interpreter(text)
     text, is_cut = read_header(file)
     return _parse(file, text, is_cut), interpreter(text)
@@ -214,9 +214,9 @@ def _is_unfinished(text: str) -> bool:
 
 def read_header(file: str) -> tuple[str, bool]:
     """Read the beginning of a regular file; return it, and True if there is more. Raises OSError for other files."""
-    if not stat.S_ISREG(os.stat(file).st_mode):  # to open a device can block, or act on it
+    if not stat.S_ISREG(os.stat(file).st_mode):  # opening a device can block, or act on it
         raise OSError(errno.EINVAL, "it is not a file")
-    with Opened(open_regular(file)) as fd:  # checked again: the name may lead to another file by now
+    with Opened(open_regular(file)) as fd:  # it checks again: the name may lead to another file by now
         data = os.read(fd, _SIZE + 1)
     is_cut = len(data) > _SIZE
     if is_cut:
@@ -225,11 +225,11 @@ def read_header(file: str) -> tuple[str, bool]:
 
 
 def interpreter(text: str) -> str:
-    """Return what a script's #! asks for: a path, or with env the name of a program; empty if unknown."""
+    """Return the interpreter in a script's #! line: a path, or with env the name of a program; "" if unknown."""
     if not text.startswith("#!"):
         return ""
     line = text[2:].partition("\n")[0].replace("\t", " ")
-    words = [word for word in line.split(" ") if word]  # a \r is part of the name, as for the system
+    words = [word for word in line.split(" ") if word]  # a \r is part of the name, as it is for the kernel
     if len(words) > 1 and os.path.basename(words[0]) == "env":
         rest = words[2:] if words[1] in ("-S", "-i") else words[1:]
         return next((word for word in rest if "=" not in word), "") if not "".join(rest).startswith("-") else ""
@@ -237,7 +237,7 @@ def interpreter(text: str) -> str:
 
 
 MISSING = "its interpreter"
-"""How this fault begins. It is the only one that can be mended without changing the node: install the interpreter."""
+"""The beginning of this fault. Only this one can be mended without changing the node, by an installation."""
 
 
 def interpreter_fault(name: str) -> str:
@@ -252,4 +252,4 @@ def interpreter_fault(name: str) -> str:
 
 
 _can_run: set[str] = set()
-"""Interpreters that were found."""
+"""The interpreters that were found to be usable."""

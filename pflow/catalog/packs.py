@@ -19,15 +19,15 @@ from pflow.values.jsontext import decode
 MARK, VERSION = "pflow_packs", 1
 
 _SHORT = 12
-"""How many digits of a commit or tree are shown."""
+"""How many digits of a commit's or tree's hash are shown."""
 
 
 class Pack:
     """A pack as it is pinned.
 
-    `address` is a URL or path without tag and directory; `asked` is a tag, branch or commit, or empty; `directory` is
-    the one in the address, or empty; `commit` is the whole hash, empty for a copied directory; `tree` is the digest of
-    all files. `files` maps each path to its `digest` and, for a node or flow, to what it `declares`.
+    `address` is a URL or path without tag and directory. `asked` is the tag, branch or commit in the address, or empty;
+    `directory` is the one in it, or empty. `commit` is the whole hash, empty for a copied directory; `tree` is the
+    digest of all files. `files` maps each path to its `digest` and, for a node or flow, to what it `declares`.
     """
 
     __slots__ = ("address", "asked", "commit", "directory", "files", "folder", "name", "tree")
@@ -38,7 +38,7 @@ class Pack:
         self.name, self.address, self.asked, self.directory = name, address, asked, directory
         self.commit, self.tree, self.files = commit, tree, files
         self.folder = os.path.join(packs_directory() or "", name, tree[:_SHORT])
-        """The directory of this version's files. Kept, because a confined process lacks the variables that name it."""
+        """The directory of this version's files. Kept because a confined process lacks the variables that name it."""
 
     @property
     def version(self) -> str:
@@ -52,13 +52,13 @@ class Pack:
 
     @property
     def about(self) -> dict[str, str]:
-        """Its name, version and address, for the account of each of its nodes and flows."""
+        """Its name, version and address, which the account of each of its nodes and flows shows."""
         return {"name": self.name, "version": self.version, "address": self.address}
 
     def paths(self, folder: str) -> list[tuple[str, str]]:
         """Return a name and a file for each node or flow that the lock file names, even if the file is missing.
 
-        The name is empty if the file's own name counts.
+        The name is empty if the file's name is the node's.
         """
         found = (path for path, about in self.files.items() if os.path.dirname(path) == folder and "declares" in about)
         return [("", f"{self.folder}/{path}") for path in found]
@@ -121,7 +121,7 @@ def read_packs(file: str, remedy: str = "move it away, then install the packs ag
             fault = f"it has version {shorten(str(document[MARK]), 20)}, but this pflow reads version {VERSION}"
             remedy = f"a newer pflow reads it; or {remedy}"
         found = {name: Pack(name, **members) for name, members in document["packs"].items()}
-        if document[MARK] != VERSION or not all(_has_texts(each) and _stays(each) for each in found.values()):
+        if document[MARK] != VERSION or not all(_has_texts(each) and _stays_inside(each) for each in found.values()):
             raise ValueError
         return found
     except OSError as error:
@@ -131,17 +131,17 @@ def read_packs(file: str, remedy: str = "move it away, then install the packs ag
 
 
 def _has_texts(pack: Pack) -> bool:
-    """Return True if all members of a pack in a lock file are texts, those of its files too. Raises as `read_packs`."""
+    """Return True if all members of a pack in a lock file, and of its files, are texts. Raises as `read_packs` does."""
     texts = [pack.name, pack.address, pack.asked, pack.directory, pack.commit, pack.tree]
     texts += [about["digest"] for about in pack.files.values()]
     texts += [about.get("declares", {}).get("name", "") for about in pack.files.values()]
     return all(isinstance(text, str) for text in texts)
 
 
-def _stays(pack: Pack) -> bool:
-    """Return True if a pack's name, tree, commit and paths lead out of no directory: each becomes a part of a path.
+def _stays_inside(pack: Pack) -> bool:
+    """Return True if a pack's name, tree, commit and paths cannot lead out of a directory: each is used in a path.
 
-    A project's lock file comes from others, and a commit of `../..` had `pflow install` remove a directory.
+    A project's lock file comes from others: with the commit `../..`, `pflow install` once removed a directory.
     """
     is_plain = pack.name[:1].isalnum() and "/" not in pack.name and pack.tree.isalnum()
     paths = [path.split("/") for path in pack.files]
@@ -198,7 +198,7 @@ def verified(pack: Pack, file: str) -> bytes:
 
 
 def faults_of(pack: Pack) -> dict[str, PflowError]:
-    """Return an error for each file of a pack that is not as it was installed, by its path in the pack."""
+    """Return an error for each file of a pack that has changed since the install, by its path in the pack."""
     found = {}
     for path in pack.files:
         try:
@@ -212,8 +212,8 @@ def faults_of(pack: Pack) -> dict[str, PflowError]:
 _GROUPS = {"[pflow.nodes]": "nodes", "[pflow.flows]": "flows"}
 
 DistributionFiles = tuple[str, str, dict[str, list[tuple[str, str]]]]
-"""A distribution's name and version, and its nodes and flows: the name of each, empty if the file's name counts, and
-its file.
+"""A distribution's name and version, and its nodes and flows: for each a name, empty if the file's name is meant, and
+the file.
 """
 
 

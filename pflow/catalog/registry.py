@@ -1,4 +1,4 @@
-"""Where nodes and saved flows lie; and load the class of a node."""
+"""Find the directories of nodes and the files of saved flows; load the class of a node."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ def load_file(file: str, name: str, read: Callable[[str], bytes] | None = None) 
 def load_module(
     file: str, name: str, act: str, *, is_node: bool = False, read: Callable[[str], bytes] | None = None
 ) -> Any:  # fmt: skip
-    """Load a Python file as a module of this name. `act` begins error messages. A node may import what is beside it."""
-    from _frozen_importlib import module_from_spec  # importlib.util, which has them, imports more
+    """Load a Python file as a module of this name. `act` begins error messages. A node may import modules beside it."""
+    from _frozen_importlib import module_from_spec  # importlib.util has it too, but imports more
     from _frozen_importlib_external import SourceFileLoader, spec_from_file_location
 
     import pflow.node  # noqa: F401 - pocketflow without asyncio, before the file imports it
@@ -56,7 +56,7 @@ def load_module(
         from pflow.files.installation import read_installation
 
         hint = read_installation().add(error.name) if error.name else ""
-        if str(error.name).startswith("pflow."):  # another version of pflow wrote the class of this tool
+        if str(error.name).startswith("pflow."):  # another version of pflow wrote this tool's class
             hint = "another version of pflow had it; pflow mcp refresh writes the tools of MCP servers anew"
         raise PflowError(f"cannot {act} '{file}': {error}", hint=hint, exit=BAD_CONFIG) from error
     except PflowError as error:
@@ -69,7 +69,7 @@ def load_module(
 
 
 def _builtins_beside(file: str, read: Callable[[str], bytes] | None) -> dict[str, Any]:
-    """Return Python's builtins with an import that finds the modules beside a file, apart from other directories'."""
+    """Return Python's builtins with an import that finds modules beside a file, but not those of other directories."""
     import builtins
 
     def import_(name: str, globals: Any = None, locals: Any = None, fromlist: Any = (), level: int = 0) -> Any:
@@ -80,14 +80,14 @@ def _builtins_beside(file: str, read: Callable[[str], bytes] | None) -> dict[str
         try:
             return sys.modules.get(module) or load_module(place, module, "import", is_node=True, read=read)
         except PflowError:
-            del sys.modules[module]  # or the next import would find the half that ran
+            del sys.modules[module]  # or the next import would find a module of which only a part ran
             raise
 
     return vars(builtins) | {"__import__": import_}
 
 
 def _beside(file: str, name: str) -> str:
-    """Return the file of a module beside a node; empty if there is none, or an installed module comes first."""
+    """Return the file of a module beside a node; "" if there is none, or an installed module has that name."""
     from importlib.machinery import PathFinder
 
     places = [
@@ -100,14 +100,14 @@ def _beside(file: str, name: str) -> str:
 
 
 BESIDE = "pflow_beside:"
-"""The beginning of the name, before its path, of a module beside a node. Nodes in one directory share it."""
+"""A module beside a node is loaded under this and its path, so that only nodes of one directory share it."""
 
 _FRESH = 2
-"""Seconds in which a file may change without changing the time and size by which Python knows its bytecode."""
+"""Seconds in which a file may change but keep the time and size by which Python checks its bytecode."""
 
 
 def _has_fresh_files(folder: str) -> bool:
-    """Return True if a folder has a just written Python file, whose bytecode might be used for its next version."""
+    """Return True if a Python file in a folder is so new that its bytecode might be used for its next version."""
     import time
 
     since = time.time() - _FRESH
@@ -133,7 +133,7 @@ def data_directory(name: str) -> str | None:
 
 
 def needed_directory(name: str, what: str, hint: str = "set HOME") -> str:
-    """Return pflow's directory of this name, where `what` lies. Raises PflowError (78) without a home for it."""
+    """Return pflow's directory of this name, which has `what`. Raises PflowError (78) if no home is known."""
     if folder := data_directory(name):
         return folder
     why = f"cannot find the place of {what}: neither XDG_DATA_HOME nor HOME names one"
@@ -141,7 +141,7 @@ def needed_directory(name: str, what: str, hint: str = "set HOME") -> str:
 
 
 def names_in(folder: str) -> list[str]:
-    """Return the names of what has a file each in a folder of pflow: `nodes`, `commands`, `store_commands` …"""
+    """Return the names of the plugins in a folder of pflow: `nodes`, `commands`, `store_commands` …"""
     files = sorted(os.listdir(os.path.join(PACKAGE, folder)))
     names = [file[:-3].replace("_", "-") for file in files if file.endswith(".py") and not file.startswith("_")]
     return [name for name in names if name != "main"]
@@ -166,7 +166,7 @@ def flow_file(type: str, directory: str = ".") -> str | None:
 
 
 def saved_flow(name: str) -> str | None:
-    """Return the file of a flow by its name: the user's own first, then a pack's; None if nothing has the name.
+    """Return the file of the flow of this name: the user's own, else a pack's; None if there is none.
 
     Names that differ only in case, `-` and `_` are one name. Raises PflowError (78) if the packs cannot be read.
     """
@@ -219,7 +219,7 @@ def flows_of(pack: Any) -> dict[str, str]:
 
 
 def saved_flows() -> list[str]:
-    """Return the names of a user's saved flows and, if the packs can be read, of their flows."""
+    """Return the names of a user's saved flows and, if the packs can be read, of the packs' flows."""
     own = own_flows()
     return sorted([*own, *result_of(pack_flows, own, of=PflowError, otherwise={})])
 
@@ -239,4 +239,4 @@ def flow_name(file: str) -> str:
 
 
 def _is_file(file: os.DirEntry[str]) -> bool:
-    return result_of(file.is_file, otherwise=False)  # a link to itself raises
+    return result_of(file.is_file, otherwise=False)  # it raises for a link to itself

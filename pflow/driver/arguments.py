@@ -236,7 +236,7 @@ def _flow_flags(wired: WiredFlow) -> list[Field]:
 
 def _input_flag(wired: WiredFlow, wanted: FlowInput) -> Field:
     field = wanted.as_field(INPUT)
-    field.type, field.doc = wired.told_type(wanted), clean(field.doc)
+    field.type, field.doc = wired.help_type(wanted), clean(field.doc)
     if field.is_secret or wanted.is_unflagged:
         origin = "a secret, from the store" if field.is_secret else f"from the store, since {wanted.flag} is the run's"
         field.marks.add("secret")

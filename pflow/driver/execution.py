@@ -262,7 +262,7 @@ def _would(wired: WiredStep, inputs: RunInputs, document: Document) -> str:
     parts += ["writes " + ", ".join(writes)] if writes else []
     parts += [", ".join(wired.interface.touches)] if wired.interface.touches else []
     params = wired.step.params | inputs.params.get(wired.id, {})
-    data, telling = inputs.data.get(wired.id, {}), wired.interface.telling
+    data, telling = inputs.data.get(wired.id, {}), wired.interface.effect_fields
     params |= wired.interface.implied({**wired.step.inputs, **params, **data})
     defaults = {key: wired.interface.default_of(field, params) for key, field in telling.items() if not field.required}
     led = {key: inputs.wired.led_by_data(wired.id, key) for key in telling if key not in data}

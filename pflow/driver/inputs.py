@@ -310,7 +310,7 @@ def _open_terminal() -> Terminal | None:
 def _ask(terminal: Terminal, wired: WiredFlow, wanted: FlowInput) -> Any:
     """Ask until an answer fits the type."""
     type = wanted.type
-    is_path = wired.told_type(wanted).is_path
+    is_path = wired.help_type(wanted).is_path
     about = f" ({wanted.doc})" if wanted.doc else ""
     expected = str(type) if type.choices else _EXPECTED.get(type.name, str(type))
     question = clean(f"{wired.reader_of(wanted)} needs {wanted.flag}{about}: {expected}") + ("? " if expected else "")

@@ -116,9 +116,10 @@ class StepNode(PlainStep, NodeRunner):
         if policy is None or wired.node_type is None:
             return None
         name = f"{self.context.recorder.prefix if self.context.recorder else ''}{self.id}"
-        is_made = wired.step.made is not None
+        is_from_python = wired.step.made is not None
         try:
-            cached = policy.of_step(name, wired.node_type, self.interface, self.node, wired.step.cache, is_made=is_made)
+            about = (name, wired.node_type, self.interface, self.node, wired.step.cache)
+            cached = policy.of_step(*about, is_from_python=is_from_python)
             if cached is not None and cached.is_asked:
                 cached.check(self.node)
         except PflowError as error:

@@ -71,7 +71,7 @@ def _need(flow: WiredFlow, input: FlowInput) -> Account:
     need: Account = {
         "name": input.name,
         "flag": input.name if input.is_unflagged else input.flag,
-        "type": str(flow.told_type(input)),
+        "type": str(flow.help_type(input)),
         "doc": input.doc,
         "required": input.required,
         "pipe": flow.is_given_by_pipe(input),
@@ -100,7 +100,9 @@ def _steps(flow: WiredFlow, provenance: Provenance) -> list[Account]:
             "reached": step.id in order,
             "reads": _reads(step, provenance),
             "writes": _writes(flow, step, provenance),
-            "params": {key: provenance.of_param(step, key) for key in step.step.params if step.interface.is_apart(key)},
+            "params": {
+                key: provenance.of_param(step, key) for key in step.step.params if step.interface.fills_no_read(key)
+            },
             "effects": list(step.interface.touches),
             "repeats": repeats(step),
             **_manner(step, provenance),
@@ -200,7 +202,7 @@ def _at_start(flow: WiredFlow) -> Iterator[tuple[Path, str, str]]:
     for input in flow.inputs.values():
         if input.step is not None and not is_stored(flow.steps[input.step], input.read):
             continue
-        type = str(flow.told_type(input))
+        type = str(flow.help_type(input))
         flag = "the pipe" if input.is_unflagged else input.flag  # without a flag, only a store from the pipe gives it
         yield input.path, type, flag if input.required else f"[{flag}]"
         if input.pipe:

@@ -53,7 +53,7 @@ class Provenance:
         if written.batch is not None and key == written.batch.item:
             return [{"from": "item", "path": key, "over": written.batch.over}]
         found = [*self._by_name(step, key), *mapped]
-        if rule == resolve.PARAM and not step.interface.is_apart(key):
+        if rule == resolve.PARAM and not step.interface.fills_no_read(key):
             found.append(self._of_stand_in(step, key))
         elif field is not None and rule in (resolve.PARAM, resolve.DEFAULT):
             found.append(self._of_default(step, field))

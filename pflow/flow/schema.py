@@ -205,14 +205,14 @@ OTHER_WORDS = {
 def check_shape(document: dict[str, Any]) -> tuple[dict[str, Any], list[Finding]]:
     """Return a document without the parts of a wrong shape (in lists, null replaces them), and a finding for each."""
     findings: list[Finding] = []
-    return _sound(document, SCHEMA, (), findings), findings
+    return _well_formed(document, SCHEMA, (), findings), findings
 
 
 _INLINE = 'write "over": "items", and "inputs": {"items": {"type": "list", "default": […]}} in the flow'
 """The remedy for a batch whose `over` is the list itself instead of a path."""
 
 
-def _sound(value: Any, schema: Schema, location: Path, findings: list[Finding]) -> Any:
+def _well_formed(value: Any, schema: Schema, location: Path, findings: list[Finding]) -> Any:
     """Return a value without its parts of a wrong shape; _LEFT_OUT if nothing is left."""
     if "$ref" in schema:
         schema = SCHEMA["properties"][schema["$ref"].rpartition("/")[2]]
@@ -223,7 +223,7 @@ def _sound(value: Any, schema: Schema, location: Path, findings: list[Finding]) 
         findings.append(Finding(SHAPE, location, fault[0], _INLINE if is_inline else fault[1]))
         return _LEFT_OUT
     if "items" in schema:
-        checked = [_sound(each, schema["items"], (*location, n), findings) for n, each in enumerate(value)]
+        checked = [_well_formed(each, schema["items"], (*location, n), findings) for n, each in enumerate(value)]
         return [None if each is _LEFT_OUT else each for each in checked]
     if schema.get("type") != "object":
         return int(value) if schema.get("type") == "integer" else value
@@ -235,7 +235,7 @@ def _sound(value: Any, schema: Schema, location: Path, findings: list[Finding]) 
             remedy = OTHER_WORDS.get(key) or tries_hint(key, each, 'a step\'s "retries"') or guess(key, members)
             findings.append(Finding(SHAPE, (*location, key), "unknown member", remedy))
             continue
-        checked = _sound(each, members.get(key, schema["additionalProperties"]), (*location, key), findings)
+        checked = _well_formed(each, members.get(key, schema["additionalProperties"]), (*location, key), findings)
         if checked is not _LEFT_OUT:
             sound[key] = checked
     return sound

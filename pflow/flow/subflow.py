@@ -123,7 +123,7 @@ class FlowType(NodeType):
     def parts(self) -> list[NodeType]:
         return list(dict.fromkeys(wired.node_type for wired in self.flow.steps.values() if wired.node_type))
 
-    def told(self) -> Interface:
+    def help_interface(self) -> Interface:
         told = copy(self.interface)
         told.reads = {**told.reads}
         for name, given in self.flow.inputs.items():
@@ -144,7 +144,7 @@ def interface_of_flow(flow: WiredFlow) -> Interface:
         reader = None
     for given in [*flow.inputs.values(), *_stdin_of(flow)]:
         field = given.as_field()
-        field.type = flow.told_type(given)
+        field.type = flow.help_type(given)
         if given.has_default:  # PF13 reports a default that does not fit
             field.default = result_of(given.fitted, given.default, "", of=PflowError, otherwise=given.default)
         marks = {"pipe": given.pipe or flow.first_read in given.readers, "explicit": given.step is not None}

@@ -360,7 +360,7 @@ class WiredFlow:
         found = (each for each in self.references_to(id, key) if each.input in (None, "stdin") or each.writes)
         return next(filter(None, map(self._led, found)), "")
 
-    def told_type(self, input: FlowInput) -> Type:
+    def help_type(self, input: FlowInput) -> Type:
         """Return the type of an input as help shows it: a text that begins a path or a URL is a path or a URL."""
         readers = {id for id, _ in input.readers} or self.references_of  # stdin has none
         steps = readers if input.type.name in ("any", "str") else ()

@@ -1,4 +1,4 @@
-"""Infer an interface from a node's code: the keys that prep reads, those that post sets, and the params."""
+"""Infer an interface from a node's code: the keys that prep reads, the keys that post sets, and the params."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ def read_code(node: ast.ClassDef, classes: Mapping[str, ast.ClassDef], interface
     settings = {key: default for key, default in prep.taken.items() if default is not UNDECLARED and default}
     others = {key: default for key, default in prep.taken.items() if key not in settings}
     for key, default in {**others, **({} if prep.is_elsewhere else settings)}.items():
-        # get("lang", "en") reads a setting. If the class hands its store to other code, that may read the data, so the
-        # setting must not get what the pipe carries.
+        # get("lang", "en") reads a setting. If the class hands its store to other code, that may read the data, and the
+        # setting must not take the pipe's value.
         _add(interface.reads, Field("read", key, Type("any")), UNDECLARED if default is UNDECLARED else None)
     post = _uses_of("post", methods)
     for key in sorted(
@@ -90,7 +90,7 @@ def _add(fields: dict[str, Field], field: Field, default: Any) -> None:
 
 
 class _Uses(ast.NodeVisitor):
-    """The keys of one dict that code reads before it sets them, and those that it sets, in the order of the code.
+    """The keys of one dict that code reads before it sets them, and the keys that it sets, in the order of the code.
 
     `taken` maps each key to its default: UNDECLARED if it is required, None if the code does not say.
     """
@@ -119,7 +119,7 @@ class _Uses(ast.NodeVisitor):
             self.taken.setdefault(key, default)
 
     def visit(self, node: ast.AST) -> None:
-        """Visit code in order, conditional code one level deeper; a bare use of the dict passes it elsewhere."""
+        """Visit code in order, conditional code one level deeper. A bare use of the dict passes it to other code."""
         if self._is_dict(node):
             self.is_lost = self.is_elsewhere = True
         sure = _SURE.get(node.__class__)

@@ -6,8 +6,8 @@ from pflow.files.reading import MOST_INPUT
 from pflow.interface.interface import COMMON_FLAG, COUNT, NUMBER, PARAM, TEXT, TEXTS, Field, Flag, choice
 
 STREAM, RUN, STEP, BOTH, NODE = "stream", "run", "step", "both", "node"
-"""Where a common flag belongs in a flow: STREAM to the run, and a step ignores it with a warning; RUN or STEP to that
-one, and the other refuses it; BOTH to either; NODE to neither, unless `pflow run` has its own flag of that name.
+"""Who takes a common flag in a flow. STREAM: the run; a step ignores it with a warning. RUN: the run; a step refuses
+it. STEP: a step; the run refuses it. BOTH: either. NODE: neither, but `pflow run` may have a flag of that name itself.
 """
 
 SOURCES = choice("auto", "store", "text", "json")
@@ -104,7 +104,7 @@ RUN_FLAGS = _table(
 
 
 def _of_runs(flag: Flag) -> Flag:
-    """Return a common flag as a flow takes it, or refuses it; no step in the flow takes the last two either."""
+    """Return a common flag as a flow takes or refuses it. Steps refuse --describe and --version too."""
     hint = "it is for a step, in the flow" if flag.of == STEP else ""
     hint = {"describe": "pflow explain describes a flow", "version": "pflow --version"}.get(flag.name, hint)
     return flag.but(refused=(" for a flow (PF01)", hint)) if hint else flag
@@ -114,9 +114,9 @@ OF_RUNS = {**{name: _of_runs(flag) for name, flag in COMMON.items()}, **RUN_FLAG
 """The flags of `pflow run` itself, refused ones too, whose names no input of a flow may have."""
 
 ALLOW_EMPTY = "allow_empty"
-"""The param of a node that is not to run on empty data unless a person says so."""
+"""The param of a node that runs on empty data only if a person allows it."""
 
-# No node may use these names: each is a flag of every stage. One that has an `encoding` takes that flag itself.
+# No node may use these names, since each is a flag of every stage. A node with an `encoding` takes that flag itself.
 RESERVED = frozenset({*COMMON, *OF_FLOWS, "no_cache"} - {"encoding"})
 
 

@@ -1,6 +1,6 @@
-"""The interface grammar: parse a docstring, or a script's comments without their signs; give an interface as data.
+"""The grammar of interfaces: parse a docstring, or a script's comments without markers; return an interface as data.
 
-The words are another person's: characters that would control a terminal are escaped here, once for all.
+Another person wrote the words, so characters that would control a terminal are escaped here, once for all uses.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ _HARMLESS = {"reads files"}
 
 
 def parse_interface(text: str, *, file: str | None = None, first_line: int | None = None) -> Interface:
-    """Parse the interface in `text`, a docstring or comments without their signs.
+    """Parse the interface in `text`, a docstring or comments without markers.
 
-    `file` and `first_line`, the line where the text begins, are for the error message. Raises PflowError (65) at the
+    `file` and `first_line`, the line where the text begins, are for the error message. Raises PflowError (65) for the
     first line that does not parse.
     """
     interface = Interface()
@@ -164,7 +164,7 @@ def _parse_item(kind: str, name: str, rest: str) -> Field:
 
 
 def stated_default(field: Field, words: str) -> Any:
-    """Return the default that a description states, `(default: "en")` or `(default gpt-4)`, else that of the field."""
+    """Return the default in a description, `(default: "en")` or `(default gpt-4)`, else the default of the field."""
     rest = words.partition("(default")[2].partition(")")[0]
     text = rest.strip(" :=") if rest[:1] in " :=" else ""
     json = {"None": "null", "True": "true", "False": "false"}.get(text, text)
@@ -312,7 +312,7 @@ def _described(field: Field) -> dict[str, Any]:
 
 
 def inferred_in_words(interface: Interface) -> str:
-    """Return the inferred parts of an interface: its [pipe] marks, or all of it; empty if nothing was inferred."""
+    """Return the inferred parts of an interface: its [pipe] marks, or all of it; "" if nothing was inferred."""
     parts = []
     for kind in ("reads", "writes", "params") if interface.inferred else ():
         marks = {key: " [pipe]" * ("pipe" in field.marks) for key, field in getattr(interface, kind).items()}

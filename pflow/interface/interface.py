@@ -9,25 +9,25 @@ if TYPE_CHECKING:
     from typing import Self
 
 UNDECLARED = object()
-"""The default of a field without a default."""
+"""The `default` of a field that has none."""
 
 UNLESS = "unless "
 """The beginning of a Repeats line that depends on a param."""
 
 IS = " is "
-"""Its separator between the param and the values."""
+"""The separator in that line between the param and the values."""
 
 ONE_OF = "one of "
 """The beginning of an Actions line whose actions are the items of the list in a read."""
 
 IMPLIES = "implies "
-"""The beginning of a mark: a flag for the field gives another param a value, `implies method=POST`."""
+"""The beginning of a mark by which a flag for the field sets another param too: `implies method=POST`."""
 
 FORMS = ("schema", "sql", "place", "regex", "positive", "natural", "delimiter", "pairs", "types", "web")
 """Marks of values that have a form: a constant of a flow is checked before it runs."""
 
 AS_IT_IS = "as it is"
-"""The mark of a read whose type is for flags alone: a flow hands the value to steps, whose reads differ in type."""
+"""The mark of a flow's read that only its flag converts to its type: it goes to reads of different types as it is."""
 
 COMMANDS = ("command", "allowed_tools", "expect", "load_settings")
 """Names of reads and params that decide which commands a node runs."""
@@ -37,22 +37,22 @@ LIMITS = ("model", "max_budget")
 
 
 ANYTHING = "anything"
-"""The effect of a node that may do all of them, as one does whose interface says nothing."""
+"""The effect of a node that may have any effect, such as a node without an interface."""
 
 READ, WRITE, PARAM, INPUT, REFUSED = "read", "write", "param", "input", "refused"
 OPTION, COMMON_FLAG, ARGUMENT = "option", "common", "argument"
-"""The kinds of fields. Those of a node or flow: a read, write, param or input, or one that only says why its flag is
-refused. Those of a command: a flag of its own, one of every stage or run, and a bare word, which has no flag."""
+"""The kinds of fields. A node or flow has reads, writes, params, inputs, and fields that only say why a flag is
+refused. A command has its own flags (OPTION), those of every stage or run (COMMON_FLAG), and bare words (ARGUMENT)."""
 
 
 class Field:
     """One read, write, param or flag: its name, type, default (UNDECLARED without one), marks and description.
 
     `letter` is its short flag; with the mark `pairs`, a name and a value follow it as two words. `metavar` names its
-    value. A switch with `word` also takes that word after an = (one in capitals stands for any text); a list with
-    `word` also takes no value. `least` and `most` are the range of a number. `tab` and `choices` tell TAB what its
-    value may be, if its type does not. `excludes` are the flags that it cannot stand beside. One that is `refused` is
-    known only to say why: what follows "cannot take --NAME", and the hint.
+    value. A switch with `word` also takes that word after an = (in capitals, it stands for any text); a list with
+    `word` may also have no value. `least` and `most` are the range of a number. `tab` and `choices` tell TAB what its
+    value may be, if its type does not. `excludes` are the flags that cannot be used with it. `refused` is set if the
+    flag is always an error: the words after "cannot take --NAME", and the hint.
     """
 
     letter = env = doc = metavar = word = tab = typed = ""
@@ -63,7 +63,7 @@ class Field:
     least: float | None = None
     most: float | None = None
     is_declared = False
-    """True for an input that a flow declares: data is read as the text of its flag is."""
+    """True for an input that a flow declares: other data is converted as the text of its flag is."""
 
     def __init__(self, kind: str, name: str, type: Type, **facts: Any) -> None:
         self.kind = kind
@@ -71,11 +71,11 @@ class Field:
         self.type = type
         self.marks: set[str] = set()
         self.flags: list[str] = []
-        if facts:  # as attributes, which are read faster than members of a second dict
+        if facts:  # attributes are read faster than members of a second dict
             self.__dict__.update(facts)
 
     def but(self, **facts: Any) -> Self:
-        """Return a copy with these facts in place of its own."""
+        """Return a copy in which these facts replace its own."""
         made = object.__new__(self.__class__)
         made.__dict__ = {**self.__dict__, **facts}
         return made
@@ -105,14 +105,14 @@ class Field:
         return self.name == "template" and not self.is_stored
 
     @property
-    def is_telling(self) -> bool:
+    def decides_effect(self) -> bool:
         """True if its value decides what a node touches."""
         is_named = self.name in ("url", *COMMANDS, *LIMITS) or "GET" in self.type.choices
         return (self.type.is_path or self.type.is_url or is_named) and not self.is_secret
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names of its flag as typed, its letter first; of a secret, which has no flag, its plain name."""
+        """The names of its flag as typed, its letter first; for a secret, which has no flag, its plain name."""
         if self.is_secret:
             return (self.name,)
         letter = (f"-{self.letter}",) if self.letter else ()
@@ -120,7 +120,7 @@ class Field:
 
     @property
     def flag(self) -> str:
-        """The flag that a person would type: the shortest one, unless it is `typed` in another way."""
+        """The flag that a person would type: `typed` if set, else the shortest name."""
         return self.typed or spell_flag(min([self.name, *self.flags], key=len))
 
 
@@ -132,7 +132,7 @@ PATHS = Type("list", items=PATH)
 class Flag(Field):
     """A flag that belongs to no node: one of a command, of every stage, or of every run.
 
-    `of` says where a common one belongs in a flow, `fd` which stream it is about (0 or 1).
+    `of` says who takes a common flag in a flow, `fd` which stream the flag is about (0 or 1).
     """
 
     of = ""
@@ -143,7 +143,7 @@ class Flag(Field):
 
 
 def argument(metavar: str, tab: str = "", *, name: str = "", required: bool = False, **facts: Any) -> Flag:
-    """Return a bare word of a command, or several (a list), named as in the synopsis."""
+    """Return the field for a bare word of a command, or for several (a list), named as in the synopsis."""
     about = {"type": TEXT, "default": UNDECLARED if required else None, "marks": {"word"}, **facts}
     return Flag(name or metavar.lower(), kind=ARGUMENT, metavar=metavar, tab=tab, **about)
 
@@ -153,12 +153,12 @@ def choice(*choices: str) -> Type:
 
 
 def by_name(fields: Iterable[Field]) -> dict[str, Field]:
-    """Return the fields by each name that their flags go by."""
+    """Return the fields by each name of their flags."""
     return {name.replace("-", "_"): field for field in fields for name in [field.name, *field.flags]}
 
 
 def spell_flag(name: str, on: bool = True) -> str:
-    """Spell a name as a flag: `max_visits` as `--max-visits`, or as `--no-max-visits` if it is not on."""
+    """Spell a name as a flag: `max_visits` as `--max-visits`, or as `--no-max-visits` unless it is `on`."""
     return ("--" if on else "--no-") + name.replace("_", "-")
 
 
@@ -170,10 +170,10 @@ def flag_word(name: str, value: Any) -> str:
 class Interface:
     """The declarations of a node.
 
-    `repeats` tells if the node may run again without harm: `yes`, `no`, `unless PARAM` (if the param is not set) or
-    `unless PARAM is VALUE, VALUE` (if it has another value). An interface is `open` if the
-    docstring has none: any key and param may pass, and the fields here come from the code. `fault` is the error in a
-    docstring's interface that was ignored. `inferred`: the `[pipe]` marks, or all fields, were inferred.
+    `repeats` says if the node may run again without harm: `yes`, `no`, `unless PARAM` (if the param is not set) or
+    `unless PARAM is VALUE, VALUE` (if it has another value). An interface is `open` if the docstring declares none: any
+    key and param may pass, and the fields here come from the code. `fault` is an ignored error in the docstring's
+    interface. `inferred` is True if the `[pipe]` marks, or all fields, were inferred.
     """
 
     def __init__(self) -> None:
@@ -204,16 +204,16 @@ class Interface:
 
     @property
     def may_carry_any(self) -> bool:
-        """True if only a run tells what it writes, and so what a pipe carries on."""
+        """True if only a run shows what the node writes, and so what the pipe carries after it."""
         return self.open and not self.writes
 
     @property
     def may_take_stdin(self) -> bool:
-        """True if it may use stdin without a read for it, since its reads are not known."""
+        """True if the node may use stdin although no read takes it, since its reads are not known."""
         return self.open and self.pipe_read is None
 
     def read_fed(self, key: Any) -> Field | None:
-        """Return the read that a pipe with this key fills; in an inferred interface, first one of that name."""
+        """Return the read that the pipe fills from a key: the `[pipe]` read; if inferred, one named so comes first."""
         named = self.reads.get(key) if self.inferred else None
         return named if named is not None and "explicit" not in named.marks else self.pipe_read
 
@@ -229,19 +229,19 @@ class Interface:
 
     @property
     def fields(self) -> dict[str, Field]:
-        """The reads and params, by each name that their flags go by."""
+        """The reads and params, by each name of their flags."""
         return by_name(self.taken)
 
     def field(self, key: str) -> Field | None:
-        """Return the read of this name, else the param; None without either."""
+        """Return the read of this name, else the param, else None."""
         return self.reads.get(key) or self.params.get(key)
 
-    def is_apart(self, key: str) -> bool:
-        """Return True if a param of this name fills no read; an open node's own code says what a missing key means."""
+    def fills_no_read(self, key: str) -> bool:
+        """Return True if a param of this name fills no read. An open node's code handles an absent optional key."""
         return key not in self.reads or (self.open and not self.reads[key].required)
 
     def is_verbatim(self, key: str) -> bool:
-        """Return True if no template fills the read or param of this name."""
+        """Return True if the read or param of this name takes no template."""
         field = self.field(key)
         return field is not None and "verbatim" in field.marks
 
@@ -252,7 +252,7 @@ class Interface:
 
     @property
     def secret_flags(self) -> set[str]:
-        """Every name, flags included, of the secrets that the node takes."""
+        """All names and flags of the secrets that the node takes."""
         return {name for field in self.secrets for name in (field.name, *field.flags)}
 
     @property
@@ -265,22 +265,22 @@ class Interface:
         return bool(self.secrets or self.secret_writes)
 
     @property
-    def telling(self) -> dict[str, Field]:
+    def effect_fields(self) -> dict[str, Field]:
         """The params and reads whose values decide what the node touches."""
-        return {name: field for name, field in {**self.params, **self.reads}.items() if field.is_telling}
+        return {name: field for name, field in {**self.params, **self.reads}.items() if field.decides_effect}
 
     def default_of(self, field: Field, params: Mapping[str, Any]) -> Any:
-        """Return the default of a field; `$NAME` at its end becomes a choice param's value, or its first choice."""
+        """Return the default of a field; `$NAME` at its end becomes that choice param's value, or its first choice."""
         before, name = self.split_default(field)
         return before + (params.get(name) or self.params[name].type.choices[0]) if name else field.default
 
     def split_default(self, field: Field) -> tuple[str, str]:
-        """Split a default before the choice param at its end; two empty texts without one."""
+        """Split a default before the choice param at its end; return two empty texts if it has none."""
         before, _, name = field.default.rpartition("$") if isinstance(field.default, str) else ("", "", "")
         return (before, name) if name in self.params and self.params[name].type.choices else ("", "")
 
     def carried_of(self, writes: Iterable[str]) -> str | None:
-        """Return the written key that the pipe carries on; in an inferred interface, if in doubt, the first."""
+        """Return the written key that the pipe carries on: the `[pipe]` write, or if that is a guess, the first one."""
         field, guesses = self.pipe_write, self.may_carry_any or self.inferred
         if field is not None and field.name in writes:
             return field.name
@@ -341,7 +341,7 @@ def fresh(value: Any) -> Any:
 
 
 _FLAT = frozenset([str, int, float, bool, None.__class__])
-"""Types that need no copy: a call for each value would take twice as long."""
+"""Types that need no copy: skipping the call for their values takes half the time."""
 
 
 def piped(fields: dict[str, Field]) -> Field | None:
@@ -354,8 +354,8 @@ def word_reads(reads: Mapping[str, Field]) -> list[Field]:
 
 
 def with_keys(interface: Interface, params: Mapping[str, Any], mapped: Collection[Any] = ()) -> Interface:
-    """Add to an open interface the keys that its params name: `input_key` and `output_key`, or those in
-    `input_bindings` and `output_bindings`, whose own names are flags too, unless the key is `mapped` already.
+    """Add to an open interface the keys that its params name: `input_key` and `output_key`, or the members of
+    `input_bindings` and `output_bindings`. Their names become flags too, unless the key is `mapped` already.
 
     The first read and write get the mark [pipe] unless another item has it.
     """

@@ -12,7 +12,7 @@ from pflow.interface.interface import Interface
 from pflow.text.printable import clean
 
 NO_CLASS = "it has no class"
-"""The end of the message on a file that is no node, but perhaps a module that a node beside it imports."""
+"""The end of the message about a file that is no node, but may be a module that a node beside it imports."""
 
 
 def read_interface(file: str) -> Interface:
@@ -24,7 +24,7 @@ def read_interface(file: str) -> Interface:
 
 
 def read_python(file: str) -> tuple[Interface, str]:
-    """Read the interface in a user's file, or infer it from the code, and say why no class can be the node, if so.
+    """Read the interface in a user's file, or infer it from the code; also return why no class can be the node, or "".
 
     Raises PflowError (65) for a file without a class.
     """
@@ -63,9 +63,9 @@ def _shown(node: Any, classes: dict[str, Any], file: str) -> Interface:
 
 
 def _take_words(docstring: str, interface: Interface) -> bool:
-    """Take what an interface in prose says of its items, as in `- Reads: shared["prompt"] - the prompt`.
+    """Add to the items what an interface in prose says about them, as in `- Reads: shared["prompt"] - the prompt`.
 
-    Return True if each of its lines is such a line, or lists params.
+    Return True if every line of it has that form, or lists params.
     """
     from pflow.interface.grammar import stated_default
 
@@ -79,7 +79,7 @@ def _take_words(docstring: str, interface: Interface) -> bool:
             field = fields.get(name.strip(":"))
             if field and dash:
                 field.doc = clean(about)
-            if field and field.default is None:  # what the code says goes before prose
+            if field and field.default is None:  # a default in the code wins over prose
                 field.default = stated_default(field, about)
         is_prose &= bool(dash) or not line.strip() or (head == "- Params" and ":" not in rest)
     return is_prose
@@ -127,7 +127,7 @@ def classes_in(file: str) -> dict[str, Any]:
         ValueError,
         RecursionError,
         MemoryError,
-    ) as error:  # the last two: nested too deeply
+    ) as error:  # RecursionError and MemoryError: the code is nested too deeply
         raise PflowError(f"cannot read the node '{file}': {in_words(error)}", exit=BAD_DATA) from None
     found = [each for each in tree.body if isinstance(each, _ast.ClassDef)]
     if not found:
@@ -142,7 +142,7 @@ _NO_NODES = {*vars(builtins), "BaseNode", "Flow", "BatchFlow", "AsyncFlow", "Asy
 
 
 def node_classes(classes: dict[str, Any], file: str) -> list[Any]:
-    """Return the classes that may be the file's node, as pick_class chooses: by name, else by their bases."""
+    """Return the classes that may be the file's node, chosen as pick_class does: by name, else by their bases."""
     name = plain(os.path.basename(file).removesuffix(".py"))
     named = [node for each, node in classes.items() if plain(each) in (name, name + "node")]
     nodes = [node for node in classes.values() if any(base.endswith("Node") for base in _bases_of(node, classes))]
@@ -161,7 +161,7 @@ def _class_fault(nodes: list[Any], classes: dict[str, Any], file: str) -> str:
 
 
 def _bases_of(node: Any, classes: dict[str, Any]) -> set[str]:
-    """Return the names of the bases from other files that a class has, itself or through classes of its own file."""
+    """Return the names of a class's bases from other files, direct ones and those of bases in its own file."""
     others = {name: each for name, each in classes.items() if each is not node}
     found = map(_text_of, node.bases)
     own = [_bases_of(others[base], others) if base in others else {base.rpartition(".")[2]} for base in found]
@@ -174,7 +174,7 @@ def plain(name: str) -> str:
 
 
 def in_words(error: BaseException) -> str:
-    """Describe the exception of a Python file that does not load."""
+    """Describe the exception that a Python file raised when it was loaded."""
     if isinstance(error, SystemExit):
         return f"it calls exit({error.code})"
     place = f", line {error.lineno}" if isinstance(error, SyntaxError) and error.lineno else ""
@@ -183,7 +183,7 @@ def in_words(error: BaseException) -> str:
 
 
 def source_version(file: str) -> str:
-    """Return the version that a node's source states, else Node's own."""
+    """Return the version in a node's source, else that of the class Node."""
     with open(file, "rb") as source:
         _, found, after = source.read().partition(b'\n    version = "')
     return clean(after.partition(b'"')[0].decode("ascii", "replace")) if found else "1.0.0"

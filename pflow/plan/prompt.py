@@ -211,7 +211,7 @@ def plan_prompt() -> Prompt:
     kinds: dict[str, Interface] = {}
     for name, node_type in _node_types(saved):
         try:
-            told = node_type.told()
+            told = node_type.help_interface()
             (shipped if node_type.origin == BUNDLED else own)[name] = node_line(name, told, hide)
             kinds[name] = told
         except UNREADABLE as error:

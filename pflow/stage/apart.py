@@ -46,7 +46,7 @@ def act_apart(runner: Any, node: Any, view: NodeStore, visit: Any) -> Any:
         return _result(runner, node, view, visit, found)
 
     def ask(name: str, question: Any, reply: Any) -> None:
-        may_ask = not is_foreign or (name in _MAY_ASK and is_fair(question))
+        may_ask = not is_foreign or (name in _MAY_ASK and has_no_negatives(question))
         runner.answer(name, question, reply) if may_ask else reply(None)
 
     [found] = run_all(1, serve, take=sink or (lambda part: None), ask=ask, is_foreign=True)
@@ -55,10 +55,10 @@ def act_apart(runner: Any, node: Any, view: NodeStore, visit: Any) -> Any:
         return _take(found, node, view, visit)
 
 
-def is_fair(question: Any) -> bool:
+def has_no_negatives(question: Any) -> bool:
     """Return True if no number in a request is negative or NaN: spending a negative amount would raise the budget."""
     if isinstance(question, dict | list | tuple):
-        return all(map(is_fair, question.values() if isinstance(question, dict) else question))
+        return all(map(has_no_negatives, question.values() if isinstance(question, dict) else question))
     return not isinstance(question, int | float) or question >= 0
 
 

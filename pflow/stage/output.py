@@ -205,7 +205,7 @@ class Destinations:
 
     def _targets(self) -> dict[str, str]:
         params, values = self.binding.find_params(self.document), {}
-        for name, field in self.interface.telling.items():
+        for name, field in self.interface.effect_fields.items():
             source = self.binding.source_of(name)
             value = self.view[name] if name in self.view else params.get(name)
             value = self.interface.default_of(field, params) if value == field.default else value

@@ -31,7 +31,7 @@ def key_of(store, params=None, *, interface=PLAIN, code="C", version="1.0.0", na
     known = interface_of(type(node))
     defaults = {item.name: item.default for item in known.reads.values() if not item.required}
     view = NodeStore(store, stand_ins=defaults)
-    return make_key(name, version, Code({"f.py": code}), known, node, view, is_made=made is not None)
+    return make_key(name, version, Code({"f.py": code}), known, node, view, is_from_python=made is not None)
 
 
 def digest(store, params=None, **more):

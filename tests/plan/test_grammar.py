@@ -38,9 +38,9 @@ ODD = [
 def kinds() -> Iterator[dict[str, Interface]]:
     with node_set(), pytest.MonkeyPatch.context() as patch:
         patch.setattr(grammar, "words", cache(grammar.words))  # it is asked for each pair of nodes, and each sentence
-        found = {kind.name: kind.told() for kind in list_types()}
+        found = {kind.name: kind.help_interface() for kind in list_types()}
         flows = [f"flow:{saved.name}" for saved in list_saved()]
-        yield found | {name: kind.told() for name in flows if (kind := FlowCatalog().find(name))}
+        yield found | {name: kind.help_interface() for name in flows if (kind := FlowCatalog().find(name))}
 
 
 @cache  # most rules are those of every sentence

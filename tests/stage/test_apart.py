@@ -2,7 +2,7 @@
 
 import pytest
 
-from pflow.stage.apart import is_fair
+from pflow.stage.apart import has_no_negatives
 
 
 @pytest.mark.parametrize(
@@ -16,4 +16,4 @@ from pflow.stage.apart import is_fair
     ],
 )
 def test_nobody_enlarges_a_budget_by_what_he_asks(question, fair):
-    assert is_fair(question) is fair
+    assert has_no_negatives(question) is fair

@@ -41,7 +41,7 @@ class OfferedTool:
 
     def __init__(self, node_type: NodeType, taken: Container[str]) -> None:
         """Raises PflowError, whose message is the reason alone, if a kind cannot be a tool."""
-        interface = node_type.told()
+        interface = node_type.help_interface()
         self.node_type, self.label = node_type, node_type.name
         self.flow = node_type.flow if isinstance(node_type, FlowType) else None
         if fault := next(_faults(node_type, self.flow), ""):
