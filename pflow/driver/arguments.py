@@ -1,4 +1,4 @@
-"""The words of `pflow run`: how they are split into the flow and the flags of both, and the help on them."""
+"""The words of `pflow run`: splitting them into the flow, its flags and the run's flags; and the help on them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 PROGRAM = "pflow run"
 
 OWN: dict[str, Field] = {**{name: flag for name, flag in OF_RUNS.items() if flag.of != STEP}, **RUN_FLAGS}
-"""The flags of `pflow run` itself, without those of a step."""
+"""The flags of `pflow run` itself, without the flags of steps."""
 
 
 _HELP = """\
@@ -70,8 +70,9 @@ pflow run shell --command='uname -s' :: write-file --path=name.txt
 def split(words: list[str]) -> tuple[list[str], list[str]]:
     """Return the words of the flow, and the flags beside it.
 
-    A flow is one word with flags on both sides; or a step and its flags, with ours among them; or words with separators
-    (`a :: b`): then the flags before the first word are ours, and so are stream flags in the first and the last step.
+    The words have one of three forms: one word for the flow, with flags on both sides; a step and its flags, with ours
+    among them; or several steps with separators (`a :: b`). In the last form the flags before the first word are ours,
+    and so are stream flags in the first and the last step.
     """
     flags, rest, _ = leading(words, OWN)
     if separators(rest):
@@ -88,7 +89,8 @@ def split(words: list[str]) -> tuple[list[str], list[str]]:
 def split_flow(words: list[str], own: Fields, before: int = 0) -> tuple[list[str], list[str]]:
     """Split a command's words: return its `own` flags with its first `before` bare words, and the words of the flow.
 
-    The flags may stand before several steps, on either side of one word, and among the flags of one step.
+    The command's flags may stand before several steps, on either side of a flow in one word, and among the flags of a
+    single step.
     """
     from pflow.flow.pipe.steps import split_step
 
@@ -118,12 +120,12 @@ def leading(words: list[str], own: Fields, before: int = 0) -> tuple[list[str], 
 
 
 def separators(words: list[str]) -> list[int]:
-    """Return where separators stand. One between a flag and another flag, or the end, is that flag's value."""
+    """Return the indices of the separators. A separator between a flag and another flag, or the end, is a value."""
     return [at for at, word in enumerate(words) if separates(word) and not _is_value(words, at)]
 
 
 def without_bare(words: list[str]) -> list[str]:
-    """Return the words without those that a `--` makes bare. It ends the flags of its own step alone."""
+    """Return the words without those that a `--` makes bare. A `--` ends only the flags of its own step."""
     kept = list[str]()
     places = [0, *separators(words), len(words)]
     for begin, end in pairwise(places):
@@ -152,7 +154,7 @@ def _take_stream_flags(words: list[str]) -> tuple[list[str], list[str]]:
 class RunFlags:
     """The flags of one run, each as an attribute. They are removed from `texts`, and `convert` makes values of them.
 
-    A flag that a command has `declared` itself replaces the one of `pflow run` with that name.
+    A flag that a command has `declared` itself replaces the flag of `pflow run` with that name.
     """
 
     if TYPE_CHECKING:
@@ -198,7 +200,7 @@ def flags_of_runs(without: Container[str] = ()) -> list[Field]:
 
 
 def help_of(flow: FlowSpec | None, words: list[str] | None = None, synopsis: str = "", *, is_whole: bool = True) -> str:
-    """Return the help, for a flow if there is one. `words` name it: a saved flow is run by its name alone."""
+    """Return the help of `pflow run`, with a flow's flags if there is a flow. `words` are the words that name it."""
     from pflow.catalog.find import no_such_type
     from pflow.catalog.registry import flow_name, saved_flow
     from pflow.flow.wiring import wire
@@ -222,13 +224,13 @@ def help_of(flow: FlowSpec | None, words: list[str] | None = None, synopsis: str
 
 
 def _flow_flags(wired: WiredFlow) -> list[Field]:
-    """Return the flags of its inputs, then of its steps, by each name that means one alone."""
+    """Return the flags of the flow's inputs, then of its steps; each flag by a name that no other flag has."""
     from pflow.flow.flags import FlowFlags
 
     flags = [_input_flag(wired, each) for each in [*wired.inputs.values(), *wired.places.values()]]
     for field, (name, *others) in FlowFlags(wired).of_steps():
         if not field.is_secret:
-            default = None if field.required else field.default  # required and not asked for: the flow gives a value
+            default = None if field.required else field.default  # required, but the flow itself gives a value
             marks = field.marks - {"word", "pipe"}
             flags.append(field.but(kind=PARAM, name=name, flags=others, letter="", marks=marks, default=default))
     return flags

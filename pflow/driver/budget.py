@@ -1,4 +1,4 @@
-"""The budget of a run or a map: how much its calls of models may take, have taken, and reserve while in flight."""
+"""The budget of a run or a map: the limits of its calls to models, what they used, and what calls in flight reserve."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 
 
 class Budget:
-    """The limits of a run or a map, and what it has `used`, earlier parts and what calls in flight reserve included.
+    """The limits of a run or a map, and the amounts `used`: by earlier parts too, and reserved by calls in flight.
 
-    A call begins only if all that it may take is left, and reserves that: an estimate of the question and an upper
-    bound of the answer, or the most that an answer of this model has taken, if that is more. Providers may bill more
-    than the bound, so a model gets one call at a time until its first answer has told. An amount that an answer does
-    not tell counts as reserved, and so does the whole call of a process that is gone. `note` is called before each call
-    begins and after it has ended, so that kill -9 forgets no call.
+    A call reserves all that it may use, and begins only if so much is left: an estimate of the question and an upper
+    bound of the answer, or the most that any answer of this model used, if that is more. Providers may bill more than
+    the bound, so a model gets one call at a time until its first answer. An amount that an answer leaves out counts as
+    reserved, and so does each call of a process that died. `note` is called before each call begins and after it has
+    ended, so that no call is forgotten after kill -9.
     """
 
     def __init__(
@@ -42,9 +42,9 @@ class Budget:
         self.is_priced = "cost" in limits
         self._reserved: dict[int, Reservation] = {}
         self.seen: dict[str, Amounts] = {**(seen or {})}
-        """The most that an answer of each model has taken, in earlier parts too."""
+        """The most that an answer of each model used, in earlier parts too."""
         self._stopped: PflowError | None = None
-        """The failure of a call that ends the run: no other begins."""
+        """The failure of a call that ends the run; after it no call begins."""
         self._tickets = 0
         self.note(self)
 
@@ -57,9 +57,9 @@ class Budget:
         return getattr(self, name)(question)
 
     def begin(self, question: dict[str, Any]) -> int | None:
-        """Reserve what a call may take; return its ticket, or None if it has to wait for one in flight.
+        """Reserve the amounts that a call may use; return its ticket, or None if it has to wait for one in flight.
 
-        Raises PflowError (79) if it may take more than is left.
+        Raises PflowError (79) if it may use more than is left.
         """
         if self._stopped is not None:
             raise self._stopped
@@ -68,20 +68,20 @@ class Budget:
             return None
         for name in self.limits:
             if most[name] > self._left(name):
-                if self._reserved:  # calls in flight mostly take less than they reserve
+                if self._reserved:  # calls in flight mostly use less than they reserve
                     return None
                 raise self._refused(name, model, most[name])
         self._tickets += 1
         self._reserved[self._tickets] = (model, question.get("owner", ()), most)
-        self._add(most)  # as if used, so that no call sums up all those in flight
+        self._add(most)  # counted as used already, so that `_left` need not add up the calls in flight
         return self._tickets
 
     def reserved(self, question: dict[str, Any]) -> Amounts:
-        """Return what is reserved for a call."""
+        """Return the amounts reserved for a call."""
         return self._reserved[question["ticket"]][2]
 
     def end(self, about: dict[str, Any]) -> Amounts:
-        """Count what a call took, and return it: what it `spent`, or what it reserved if that may not be all."""
+        """Count the amounts that a call used, and return them: those it `spent`, or if unknown those it reserved."""
         if about["ticket"] not in self._reserved:  # its process died, and `lost` has counted it already
             return {"calls": 0, "tokens": 0, "cost": 0}
         model, _, most = self._reserved.pop(about["ticket"])
@@ -93,26 +93,26 @@ class Budget:
         if about.get("ends_run") and about["exit"] != OVER_BUDGET:  # over the budget, the amounts refuse the next call
             self._stopped = PflowError(about["message"], hint=about["hint"], exit=about["exit"], is_permanent=True)
             self._stopped.ends_run = True
-        if usage.calls:  # a failed call tells nothing of its model: the next one is made alone, too
+        if usage.calls:  # a failed call says nothing about its model's bills: the next call is made alone too
             seen = self.seen.setdefault(model, {})
             seen |= {name: max(seen.get(name, 0), amount or 0) for name, amount in told.items()}
         self._add({name: amount - most.get(name, 0) for name, amount in took.items()})
         return took
 
     def spent(self, about: dict[str, Any]) -> None:
-        """Count what a node took that does not ask before it calls a model."""
+        """Count the usage of a node that calls models without asking the budget first."""
         usage = Usage(about["spent"])
         self._add({"tokens": sum(usage.tokens.values()), "cost": usage.cost or 0})
 
     def lost(self, owner: int) -> list[int]:
-        """Count the calls of a process that is gone as they were reserved; return their tickets."""
+        """Count the calls of a process that died, each as much as it reserved; return their tickets."""
         tickets = [ticket for ticket, call in self._reserved.items() if owner in call[1]]
         for ticket in tickets:
             self.end({"ticket": ticket, "spent": {}, "is_untold": True})
         return tickets
 
     def _most(self, question: dict[str, Any]) -> Amounts:
-        """Return what a call may take of each amount."""
+        """Return the most that a call may use of each amount."""
         asked: Amounts = {"calls": 1, **question.get("most", {})}
         seen = self.seen.get(question["model"], {})
         for name in self.limits.keys() - {"calls"}:
@@ -124,7 +124,7 @@ class Budget:
         return asked
 
     def _is_first(self, question: dict[str, Any]) -> bool:
-        """Return True if no answer of the model has told yet whether its provider bills more than is reserved."""
+        """Return True until the model's first answer shows if its provider bills more than is reserved."""
         is_known = question["model"] in self.seen or question.get("is_capped")
         return not is_known and bool(self.limits.keys() - {"calls"})
 
@@ -137,7 +137,7 @@ class Budget:
         self.note(self)
 
     def _refused(self, name: str, model: str, most: float) -> PflowError:
-        """Return the failure (79) of a call that an amount has no room for."""
+        """Return the failure (79) of a call that would exceed the limit of an amount."""
         used, limit, left, flag = self.used[name], self.limits[name], self._left(name), spell_flag(BUDGET[name])
         what = f"{self.whose} has {'spent' if name == 'cost' else 'used'} {_words(name, used, limit)}"
         hint = f"{self.again} {flag}=… goes on" if self.again else f"{flag} allows more"
@@ -172,9 +172,9 @@ def limited_calls(limits: Amounts, log: RunLog | None, events: Iterable[Event] =
 
 
 def read_budget(events: Iterable[Event]) -> tuple[Amounts, Amounts, dict[str, Amounts]]:
-    """Return what a run has used so far, its limits, and the most that an answer of each model has taken.
+    """Return the amounts that a run has used so far, its limits, and the most that an answer of each model used.
 
-    A part with limits has counted all parts before it.
+    The last `budget` event has the sum of all parts before it.
     """
     used: Amounts = {"calls": 0, "tokens": 0, "cost": 0.0}
     limits: Amounts = {}

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pflow.record.records import Record, Records
 
 _FORK = ":fork"
-"""The end of the path of a fork's visit, after that of the step before it."""
+"""The end of a fork's path: it follows the path of the step before the fork."""
 
 _KEYS = {"r": "run it again", "d": "take it as done", "s": "stop"}
 
@@ -48,11 +48,11 @@ class ResumeFlags:
 
 
 class Decision:
-    """Makes the records that a journal needs before its run is resumed."""
+    """The decisions before a run is resumed, as records for its journal."""
 
     def __init__(self, run: str, flow: WiredFlow, records: Records, choices: ResumeFlags) -> None:
-        """Raises PflowError: 2 for an unknown step, and for one that is named by --redo and --skip; 1 for a step of
-        --from or --only that has not run, and for --failed without a failed item; 66 if what it would need is lost.
+        """Raises PflowError: 2 for an unknown step, and for a step in both --redo and --skip; 1 for a step of --from or
+        --only that has not run, and for --failed without a failed item; 66 if a value is lost that the step needs.
         """
         self.run = run
         self.flow = flow
@@ -76,8 +76,8 @@ class Decision:
     def decide(self, is_there: Callable[[Path], bool]) -> Iterator[Record]:
         """Yield the records. `is_there` returns True for a place of the store that the run began with.
 
-        Raises PflowError: 65 if a step is undecided, 66 if a later step needs a skipped one, 2 for one that was not
-        interrupted.
+        Raises PflowError: 65 if a step is undecided, 66 if a later step needs a skipped one, 2 for a step in --redo or
+        --skip that was not interrupted.
         """
         yield from self.again
         yield from self._settle([path for path in self.records.interrupted if not self.runs_again(path)], is_there)
@@ -87,9 +87,9 @@ class Decision:
         return any(is_within(path, record["again"]) for record in self.again if "again" in record)
 
     def _again(self, name: str, *, with_later: bool) -> Iterator[Record]:
-        """Yield the records that forget a step's visits, those around them and, `with_later`, those after them.
+        """Yield the records that forget a step's visits, the visits around these and, `with_later`, the later visits.
 
-        Raises PflowError: 1 if it has not run, 66 if compaction has removed what it would need.
+        Raises PflowError: 1 if the step has not run, 66 if compaction has removed a value that it needs.
         """
         done = list(self.records.done)
         known = [*done, *self.records.interrupted, *self.records.failed]
@@ -120,8 +120,8 @@ class Decision:
     def _failed(self) -> Iterator[Record]:
         """Yield the records that forget the failed items of batches, and the visits after their batches.
 
-        An item of a later batch stays done: if its value is the same, it does not run again, unless its step also reads
-        what runs again.
+        The items of a later batch stay done, and run again only if their values change. But if the batch also reads
+        other values from a step that runs again, all its items run again.
         """
         done = list(self.records.done)
         items = [path for path in done if "error" in self.records.done[path]]
@@ -150,12 +150,12 @@ class Decision:
         yield from found.values()
 
     def _keeps_items(self, name: str, again: set[str]) -> bool:
-        """Return True for a batch whose items take nothing but their own values that another step of `again` writes."""
+        """Return True for a batch that reads nothing but its list of items from the other steps of `again`."""
         flow, step = self.steps[name]
         if step.step.batch is None or not step.is_known:
             return False
         prefix = name.removesuffix(step.id)
-        # No key: that is its list of items.
+        # Without a key, it is the list of items that is read.
         taken = (writes for _, reader, key, writes in uses(flow) if reader == step.id and key)
         used = {prefix + write.step for writes in taken for write in writes}
         return used.isdisjoint(again - {name})
@@ -177,7 +177,7 @@ class Decision:
                 seen.append(path)
 
     def _settle(self, interrupted: list[str], is_there: Callable[[Path], bool]) -> Iterator[Record]:
-        """Yield a record for each interrupted visit and item: it runs again, or is done."""
+        """Yield a record for each interrupted visit and item, which makes it run again or counts it as done."""
         found: dict[str, list[str]] = {}
         for path in interrupted:
             found.setdefault(step_name(path), []).append(path)
@@ -198,7 +198,7 @@ class Decision:
                 yield {"end": path}
 
     def _hint_for(self, name: str) -> str:
-        """Say what a step was if it was not interrupted."""
+        """Return the hint for a step that was not interrupted: it failed, has not run, or has finished."""
         if any(is_of(path, name) for path in self.records.failed):
             return f"{name} failed: pflow resume runs it again by itself"
         if not any(is_of(path, name) for path in self.records.done):
@@ -276,12 +276,12 @@ def steps_by_name(flow: WiredFlow, prefix: str = "") -> dict[str, tuple[WiredFlo
 
 
 def is_of(path: str, name: str) -> bool:
-    """Return True if a visit is one of this step, or inside one."""
+    """Return True if a visit belongs to this step, or is inside a visit of it."""
     return f"{step_name(path)}/".startswith(f"{name}/")
 
 
 def is_again(flow: WiredFlow, name: str, path: str, *, with_later: bool) -> bool:
-    """Return True if a visit runs again with a step: one of it, around it or, `with_later`, after it."""
+    """Return True if a visit runs again with a step: if it visits the step, is around it or, `with_later`, after it."""
     ids = path.split("/")
     for level, wanted in enumerate(name.split("/")):
         id = ids[level].partition("@")[0]
@@ -311,7 +311,7 @@ def refuse_unknown(flow: WiredFlow, flag: str, name: str) -> None:
 
 
 def refuse_missing(flow: WiredFlow, step: WiredStep, is_there: Callable[[Path], bool]) -> None:
-    """Raise PflowError (66) if a later step needs what a skipped step would have written."""
+    """Raise PflowError (66) if a later step needs a value that the skipped `step` would have written."""
     found: dict[tuple[str, str], list[Write | None]] = {}
     for place, reader, key, writes in uses(flow):
         is_lost = bool(writes) and all(write.step == step.id for write in writes) and not is_there(place)
@@ -325,7 +325,7 @@ def refuse_missing(flow: WiredFlow, step: WiredStep, is_there: Callable[[Path], 
 
 
 def _does_without(reader: WiredStep, key: str, lost: list[Write | None]) -> bool:
-    """Return True if a step runs without `lost` writes of one of its reads (None: that write is kept)."""
+    """Return True if `reader` can run without the `lost` writes for its read `key`. None in `lost` is a kept write."""
     field, source = reader.interface.reads.get(key), reader.sources.get(key)
     is_optional = source.is_optional if source is not None else field is not None and not field.required
     enough = any if isinstance(source, AlternativeSource) else all

@@ -44,7 +44,7 @@ class Driver:
         return self._in_order(words, lambda: self._run_words(words))
 
     def run_flow(self, make: Callable[[], FlowSpec], words: list[str]) -> int:
-        """Run the flow that `make` returns; the words are all flags."""
+        """Run the flow that `make` returns; all `words` are flags."""
 
         def work() -> int:
             if _asks("help", words):
@@ -54,7 +54,7 @@ class Driver:
         return self._in_order(words, work)
 
     def run_prepared(self, flags: RunFlags, prepare: Callable[[], tuple[RunFlags, RunInputs, Intake]]) -> int:
-        """Run what `prepare` returns: flags, inputs and intake. A failure is said in the form that `flags` ask for."""
+        """Run the flow with the flags, inputs and intake that `prepare` returns; report failures as `flags` say."""
         words = [f"--{name}" for name in ("raw", "json", "quiet", "debug") if getattr(flags, name)]
         return self._in_order(words, lambda: self._execute(*prepare()))
 
@@ -75,7 +75,7 @@ class Driver:
     def _print_help(
         self, flow: FlowSpec | None, words: list[str], named: Sequence[str] = (), synopsis: str = ""
     ) -> int:
-        """Print the help of a flow that some words name; with -v among its flags all of it."""
+        """Print the help of the flow that the words in `named` name; with -v among `words`, the whole help."""
         from pflow.driver.arguments import help_of
 
         if self.output.is_closed:
@@ -90,7 +90,7 @@ class Driver:
         return self._execute(*parse(wired, words), intake)
 
     def _note(self, wired: WiredFlow) -> None:
-        """Note what the trace will say of the flow; a failure needs it too."""
+        """Note the flow's entry for the trace; a failure needs it too."""
         self.name = wired.flow.name or "flow"
         self.entry = {"node": f"flow:{self.name}"}
         if carries := carried_behind(wired):
@@ -124,7 +124,7 @@ class Driver:
         return self._run_in_turn(inputs, flags, intake)
 
     def _run_in_turn(self, inputs: RunInputs, flags: RunFlags, intake: Intake) -> int:
-        """Run while no other run of the flow goes on; else do what --if-running says."""
+        """Run the flow if no other run of it goes on; else do what --if-running says."""
         from pflow.driver.execution import execute
         from pflow.driver.overlap import SKIP, WAIT, FlowLock
 
@@ -146,7 +146,7 @@ class Driver:
             lock.release()
 
     def _fail(self, error: PflowError) -> int:
-        """Say the error on stderr, hand an error document on, and return the exit code."""
+        """Print the error on stderr, write an error document, and return the exit code."""
         self.secrets.hide(error)
         step, node = (error.step, error.node) if isinstance(error, StepFailed) else (self.name, self.name)
         where = f"{self.program}: {step} ({node})" if isinstance(error, StepFailed) else self.program
@@ -169,7 +169,7 @@ def ends_early(intake: Intake, flags: RunFlags) -> bool:
 
 
 def end_early(output: Output, intake: Intake, flags: RunFlags, name: str) -> int:
-    """Hand on what comes, without a run; return the exit code."""
+    """Pass the incoming document on without a run; return the exit code."""
     if intake.ended_with is not None:
         return output.pass_on(intake)
     entry = {"id": intake.document.step_id(name), "node": f"flow:{name}"}

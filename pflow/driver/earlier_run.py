@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 
 class Reopened:
-    """A run that is resumed, and locked, so that nobody else resumes it. `events` are those of its log so far."""
+    """A run that is resumed, and locked so that no other process resumes it. `events` are those in its log so far."""
 
     def __init__(self, run: RecordedRun, choices: ResumeFlags, secrets: Secrets) -> None:
         """Raises PflowError: 1 if there is nothing to resume, 75 while it is running, 65 if it is damaged."""
@@ -54,7 +54,7 @@ class Reopened:
             _refuse_finished(run, choices)
         self.choices = choices
         self.log = RunLog.reopen(run.directory, run.ms or 0)
-        self.run = run = RecordedRun(run.directory)  # read again: until the lock was ours, its process may have written
+        self.run = run = RecordedRun(run.directory)  # read again: before we had the lock, its process may have written
         _refuse_finished(run, choices)
         self.events = run.events()[0]
         with Within(f"cannot resume the run {run.id}"):
@@ -89,7 +89,7 @@ class Reopened:
     def load(self) -> WiredFlow:
         """Go to the run's directory, and return its flow.
 
-        Raises PflowError: 66 if one is gone, 65 if it is damaged or breaks a rule.
+        Raises PflowError: 66 if the directory or the flow is gone, 65 if the flow is damaged or breaks a rule.
         """
         place = self.begin["place"]
         enter(place["directory"], "resume the run")
@@ -101,7 +101,10 @@ class Reopened:
         return wired
 
     def restore(self, flow: WiredFlow) -> tuple[RunInputs, Intake]:
-        """Return what the run began with. Raises PflowError (78) if a secret is missing, or has changed."""
+        """Return the inputs and the intake that the run began with.
+
+        Raises PflowError (78) if a secret is missing, or has changed.
+        """
         begin = fresh(self.begin)  # a copy: the record itself is written again, with its secrets sealed
         others = unseal(begin, self._find_secret, self.journal.key)
         if others and not self.choices.accepts_changes:
@@ -113,12 +116,12 @@ class Reopened:
         return inputs, intake
 
     def flags(self, flags: RunFlags) -> dict[str, Any]:
-        """Return the flags of the run with the limits that `flags` sets anew, which its resumes keep."""
+        """Return the flags of the run with the new limits in `flags`, which later resumes keep."""
         limits = (*BUDGET.values(), "max_visits")
         new = {name: value for name in limits if (value := getattr(flags, name))}
         before = self.begin
         with self.reading():
-            for part in {"flags", "limits"} & before.keys():  # a run that is no map has its budget in the log
+            for part in {"flags", "limits"} & before.keys():  # only a map has `limits` here; a run's are in the log
                 self.begin = {**self.begin, part: {name: new.get(name, value) for name, value in before[part].items()}}
             kept = {**self.begin["flags"], **self.begin.get("limits", {})}
             if not all(isinstance(kept.get(name), int | float | None) for name in (*limits, "timeout", "jobs")):
@@ -127,7 +130,7 @@ class Reopened:
         return kept
 
     def _secrets(self) -> dict[str, str]:
-        """Return a digest of each variable that holds a secret. Raises PflowError (78) if one is not set any more."""
+        """Return the digest of each secret environment variable. Raises PflowError (78) if one is no longer set."""
         for name in self.begin["secrets"]:
             if not os.environ.get(name):
                 why = f"it needs the secret in {name} again"
@@ -146,7 +149,7 @@ class Reopened:
         return text
 
     def settle(self, initial: InitialState) -> None:
-        """Compare the flow with what the run began with (78), and decide what runs again. Raises as `Decision` does."""
+        """Decide what runs again. Raises PflowError: 78 if the flow, a secret or a file has changed; as `Decision`."""
         with self.reading():
             decision = Decision(self.run.id, initial.wired, self.records, self.choices)
             facts = {**initial.facts(), "secrets": self._secrets()}
@@ -161,7 +164,7 @@ class Reopened:
             self.decided += decision.decide(lambda path: has(initial.store, path))
 
     def _changed(self, runs_again: Callable[[str], bool]) -> list[Change]:
-        """Return the changes of files that were read by steps which are done and do not run again."""
+        """Return the changes of files that were read by finished steps which do not run again."""
         return [
             *self.records.files.changes(lambda path: bool(self.records.outermost_done(path)) and not runs_again(path))
         ]
@@ -172,7 +175,10 @@ class Reopened:
         return cannot_resume(self.run.id, f"{_told_files(changed)}{more}", hint, BAD_CONFIG)
 
     def is_outdated(self, quiet: bool) -> bool:
-        """Return True if files that it read have changed, and say so. Raises PflowError (78) if it may not repeat."""
+        """Return True, with a message, if files that the run read have changed, so that a new run has to begin.
+
+        Raises PflowError (78) if a step of it must not be repeated.
+        """
         if "superseded" in self.begin:
             return True
         changed = self._changed(lambda path: False)
@@ -215,7 +221,7 @@ def _told_files(changed: list[Change]) -> str:
 
 def _refuse_finished(run: RecordedRun, choices: ResumeFlags) -> None:
     """Raise PflowError (1) for a run that has nothing to resume."""
-    # An empty journal counts: its run was killed at once.
+    # An empty journal counts too: its run was killed before it wrote the first record.
     has_journal = os.path.isfile(os.path.join(run.directory, JOURNAL))
     if has_journal and (choices.runs_again or run.status not in (DONE, FINISHED)):
         return
@@ -284,14 +290,14 @@ class Replay:
             raise PflowError(f"cannot replay the run '{run.id}': {UNSEALED}", hint=NEW_RUN_HINT, exit=BAD_CONFIG)
 
     def flow(self) -> FlowSpec:
-        """Go to where the run was, and load its flow. Raises PflowError: 66 if either is gone, 65."""
+        """Go to the run's directory, and load its flow. Raises PflowError: 66 if either is gone, 65 if damaged."""
         enter(self.kept.place["directory"], "replay the run")
         return restore_flow(self.run.directory, self.kept.place)
 
     def inputs(self, wired: WiredFlow) -> RunInputs:
         """Return the values of flags, answers and variables; unset each variable that was not set then.
 
-        Raises PflowError (78) if nothing gives a secret again.
+        Raises PflowError (78) if a secret variable is not set now.
         """
         if flow_hash(wired) != self.kept.flow_hash:
             say("pflow replay", "warning: the version of a node, or a subflow, has changed since the run")
@@ -318,9 +324,9 @@ class Replay:
             raise PflowError(what, hint=f"{field.env} in the environment gives it", exit=BAD_CONFIG)
 
     def intake(self, timeout: float | None = None) -> Intake:
-        """Return what came through the pipe; if that was not kept, what comes now (Snapshot.follow compares them).
+        """Return the piped data of the run. If that was not kept, read it from stdin; Snapshot.follow compares the two.
 
-        Raises PflowError if nothing comes: 78 for a secret, else 66.
+        Raises PflowError if stdin has no data: 78 if the data was secret, else 66.
         """
         piped = self.kept.piped
         if piped["again"]:
@@ -334,7 +340,7 @@ class Replay:
             return taken
         document = Document({"v": VERSION, **({"last": piped["last"]} if piped["last"] else {})})
         for path in map(parse_path, piped["paths"]):
-            if len(path) == 1:  # a longer path is the place in these that the first step took
+            if len(path) == 1:  # a longer path names the part of such a key that the first step read
                 document.set(str(path[0]), self.kept.cli_injections[write_path(path)])
         if piped["as"] == "json":
             document.own = [key for key in document if key != "stdin"]
@@ -344,7 +350,7 @@ class Replay:
 
 
 def _inject(inputs: RunInputs, path: Path, value: Any) -> None:
-    """Set a value as the flag of the run did."""
+    """Set a value in the same way as the run's flag did."""
     wired = inputs.wired
     for name, known in wired.inputs.items():
         if path == (known.path if known.step is None else (known.step, known.read)):
@@ -360,7 +366,7 @@ def _inject(inputs: RunInputs, path: Path, value: Any) -> None:
 
 
 def _is_in_flow(wired: WiredFlow, path: Path, value: Any) -> bool:
-    """Return True if the flow itself gives a step this value, which the step stores when it runs, not before."""
+    """Return True if the flow itself has this value for a step: the step will store it when it runs."""
     for step in wired.steps.values():
         for key in step.step.inputs:
             source = step.sources.get(key)

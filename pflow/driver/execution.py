@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 def execute(inputs: RunInputs, intake: Intake, flags: RunFlags, output: Output, secrets: Secrets) -> int:
-    """Run a flow on the store that came in, and write the store that it leaves; return the exit code.
+    """Run a flow on the incoming store, and write the resulting store; return the exit code.
 
     Missing inputs are asked for on a terminal. Raises PflowError, StepFailed.
     """
@@ -48,7 +48,7 @@ def execute(inputs: RunInputs, intake: Intake, flags: RunFlags, output: Output, 
         if inputs.confined:
             from pflow.process.confine import confine
 
-            begin_run()  # before the bounds hold: the socket of its broker is made outside of them
+            begin_run()  # before the bounds hold, since its broker makes a socket outside of them
             confine(inputs.confined)
         return Execution(InitialState(inputs, intake, secrets), flags, output).run()
     left = pretend(inputs, document)
@@ -58,7 +58,7 @@ def execute(inputs: RunInputs, intake: Intake, flags: RunFlags, output: Output, 
 
 
 def _note_writes(inputs: RunInputs, document: Document) -> None:
-    """Note in templates which of their references lead to a write of an earlier stage of the pipe."""
+    """Note in each template which of its references are to values that earlier stages of the pipe wrote."""
     for reference in inputs.wired.references if "steps" in document.header else ():
         step, place = inputs.wired.steps.get(reference.step), inputs.origins.get(reference.input or "", "--")
         source = step and (step.sources.get(reference.key) or step.params.get(reference.key))
@@ -79,7 +79,7 @@ class Execution:
         self.output = output
 
     def run(self) -> int:
-        """Run the steps and show what they leave; return the exit code. A run whose output was lost is not done."""
+        """Run the steps and write the outputs; return the exit code. A run whose output was lost has failed."""
         document, shared = self.initial.intake.document, self.initial.store
         listeners = self._listen()
         failed: BaseException | None = None
@@ -136,7 +136,7 @@ class Execution:
 
             before = self.reopened.events if self.reopened else self.inputs.planned
             calls = limited_calls(self.flags.limits, listeners.log, before)
-        # It records events even if nobody listens: the engine holds only a recorded step to its interface.
+        # Events are recorded even without a listener: the engine checks only a recorded step against its interface.
         return Context(
             write=listeners.write,
             jobs=self.flags.jobs,
@@ -160,10 +160,10 @@ class Execution:
             engine.run(shared)
 
     def _hand_on(self, document: Document, shared: NodeStore, carried: Path | None) -> list[str]:
-        """Put the outputs into the document, and note what the pipe carries. Return the keys of the outputs.
+        """Put the outputs into the document, and note the place that the pipe carries. Return the keys of the outputs.
 
-        Outputs are those that the flow declares, else all that its steps changed. The pipe carries the only output, or
-        of several the one that the steps carry.
+        The outputs are those that the flow declares, or else all keys that its steps changed. The pipe carries
+        `carried`, the place of the last `[pipe]` write, if that is in an output.
         """
         declared = self.wired.flow.outputs
         found = outputs_of(self.wired, shared) if declared else shared.changes(lambda key: True)
@@ -172,7 +172,7 @@ class Execution:
                 if value is REMOVED:
                     document.remove((key,))
                 else:
-                    # Encoding rows takes long, and nobody prints them.
+                    # If no output is printed, do not encode rows, which takes long.
                     document.set(key, None if self.output.form == NOTHING else value)
         last = self.wired.place_outside(carried)
         if last is not None and (last[0] in found or not declared):
@@ -194,7 +194,7 @@ class Execution:
         return [id for id in graph.order if not graph.after(id)]
 
     def _streaming_step(self) -> str:
-        """Return the step whose `[pipe]` write the flow hands on, if that is known before it runs; else ""."""
+        """Return the step whose `[pipe]` write the flow passes on, if that is known before the run; else ""."""
         ends = self._ends()
         last = self.wired.steps[ends[0]] if len(ends) == 1 else None
         if last is None or last.step.batch or last.interface.pipe_write is None or self.wired.graph.forks():
@@ -206,13 +206,13 @@ class Execution:
 
 
 def add_flow(document: Document, wired: WiredFlow, about: dict[str, Any]) -> None:
-    """Add a whole flow to the trace of a pipe, as one entry."""
+    """Add a flow to the pipe's trace, as a single entry."""
     name = wired.flow.name or "flow"
     document.add_step({"id": document.step_id(name), "node": f"flow:{name}", **about})
 
 
 def pretend(inputs: RunInputs, document: Document) -> Document:
-    """Describe each step on stderr; return the document for later stages, which names the places to be written."""
+    """Do a dry run: describe each step on stderr; return the document, which names the places that would be written."""
     wired = inputs.wired
     unknown = set(map(write_path, document.pretended))
     there = {**{name: document[name] for name in wired.inputs if name in document}, **inputs.values}
@@ -239,7 +239,7 @@ def _places(inputs: RunInputs) -> Iterator[Path]:
 
 
 def _would(wired: WiredStep, inputs: RunInputs, document: Document) -> str:
-    """Return what a step would read and from where, what it would write and what it would touch, as one line."""
+    """Describe in one line what a step would read and from where, and what it would write and touch."""
     values = {key: source.value for key, source in wired.sources.items() if isinstance(source, Constant)}
     for name, value in inputs.values.items():
         readers = inputs.wired.inputs[name].readers if name in inputs.wired.inputs else ()

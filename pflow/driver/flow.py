@@ -1,4 +1,4 @@
-"""The API for Python: `step` makes a node a step, and `Flow` runs what it starts with as `pflow run` does."""
+"""The API for Python: `step` makes a step of a node, and `Flow` runs steps as `pflow run` does."""
 
 from __future__ import annotations
 
@@ -43,11 +43,14 @@ def step(
     cache: bool | str | None = None, soft: Sequence[str] | None = None, nodes: Sequence[Any] | None = None,
     edges: Sequence[Any] | None = None, mappings: Mapping[str, Any] | None = None, outputs: Any = None,
 ) -> FlowStep:  # fmt: skip
-    """A step of a flow: a node's class, an instance of one (its params and tries count), the name of a node or a
-    program, or a flow as `flow:NAME`, the path of its file, or `flow` with `nodes` of its own.
+    """Return a step of a flow that runs `node`.
 
-    The rest is what a flow's file says of a step (pflow-flow(5)): templates in `inputs` and `params`, paths in the
-    mappings, seconds in `wait` and `timeout`, `batch={"over": PATH, "as": NAME}`. `id` is by default the node's name.
+    `node` is a node's class, an instance of one (with its params and tries), the name of a node or a program, or a
+    flow: `flow:NAME`, the path of its file, or `flow` with `nodes` of its own.
+
+    The other arguments are the members of a step in a flow's file (pflow-flow(5)): templates in `inputs` and `params`,
+    paths in the mappings, seconds in `wait` and `timeout`, `batch={"over": PATH, "as": NAME}`. `id` is by default the
+    node's name.
     """
     ir = {name: value for name, value in locals().items() if name != "node" and value is not None}
     return FlowStep(node, ir)
@@ -63,14 +66,14 @@ class FlowStep(WrittenStep):
 
 
 _OF_FLOWS = ("name", "description", "inputs", "outputs", "max_visits")
-"""The members of a flow's file that a Flow says of itself, besides its steps."""
+"""The members of a flow's file that are arguments of a Flow too."""
 
 
 class Flow(pocketflow.Flow):  # type: ignore[misc,unused-ignore]
     """A pocketflow.Flow whose nodes keep the params that were set on them; the flow's own params override these.
 
-    With a step of `step` in it, pflow's engine runs it. Then `name`, `description`, `inputs`, `outputs` and
-    `max_visits` are what a flow's file says (pflow-flow(5)), and the paths of flows in it begin at `directory`.
+    If one of its nodes is a FlowStep, pflow's engine runs it. Then `name`, `description`, `inputs`, `outputs` and
+    `max_visits` mean the same as in a flow's file (pflow-flow(5)), and relative paths of subflows begin at `directory`.
     """
 
     declares_error = False
@@ -87,14 +90,14 @@ class Flow(pocketflow.Flow):  # type: ignore[misc,unused-ignore]
         self.directory = directory
 
     def main(self, words: Sequence[str] | None = None) -> NoReturn:
-        """Do as `pflow run` with this flow and the words (those of the command line): flags, stdin, stdout, exit."""
+        """Run as `pflow run` does: with flags (by default from the command line), stdin, stdout and an exit code."""
         if pocketflow.BaseNode.run is refuse_to_run:
             refuse_to_run(self)
         words = sys.argv[1:] if words is None else words
         leave(Driver().run_flow(self._written, list(words)))
 
     def _written(self) -> FlowSpec:
-        """Return the flow as its file would say it, named after the script unless it has a name."""
+        """Return the flow as its file would have it, named after the script unless it has a name."""
         variables = vars(sys.modules["__main__"])
         written = flow_from(self, FlowCatalog(), variables, is_run_here=True)
         if sys.argv[0].endswith(".py"):
@@ -104,7 +107,7 @@ class Flow(pocketflow.Flow):  # type: ignore[misc,unused-ignore]
 
     @Default
     def nodes(self) -> list[Any]:
-        """The nodes, in the order in which they are reached. Those without a name get an `id`."""
+        """The nodes, in the order in which they are reached. Nodes without a name get an `id`."""
         found = nodes_from(self.start_node)
         taken = {str(node.id): 2 for node in found if "id" in vars(node)}
         for node in found:
@@ -130,7 +133,7 @@ class Flow(pocketflow.Flow):  # type: ignore[misc,unused-ignore]
         return action
 
     def get_next_node(self, curr: Any, action: Any) -> Any:
-        """As pocketflow's; a declared `error` without an edge takes the default edge."""
+        """Return the next node as pocketflow does; a declared `error` without an edge takes the default edge."""
         default = curr.successors.get("default")
         if action == ERROR and ERROR not in curr.successors and default is not None and _declares_error(curr):
             _warn(default_edge_warning(type(curr).__name__))
@@ -138,7 +141,7 @@ class Flow(pocketflow.Flow):  # type: ignore[misc,unused-ignore]
         return super().get_next_node(curr, action)
 
     def _run_steps(self, shared: dict[str, Any]) -> Any:
-        """Run on a dict, which has all writes and the outputs in the end. Raises PflowError."""
+        """Run the steps on a dict, which gets all writes and the outputs. Raises PflowError."""
         wired = wire_and_check(flow_from(self, FlowCatalog(), is_run_here=True))
         inputs = RunInputs(wired)
         for name, needed in wired.inputs.items():
@@ -152,8 +155,8 @@ class Flow(pocketflow.Flow):  # type: ignore[misc,unused-ignore]
 def run(flow: Any, /, **inputs: Any) -> dict[str, Any]:
     """Run a flow in this process, and return its store. Raises PflowError, whose `exit` is that of `pflow run`.
 
-    `flow` is pipe syntax, the name of a saved flow, a file, a flow as a dict (its IR), or a Flow. `inputs` set what the
-    flags of these names set, and `stdin` what comes through the pipe.
+    `flow` is pipe syntax, the name of a saved flow, a file, a flow as a dict (its IR), or a Flow. `inputs` are values
+    for the flags of these names; `stdin` is the data from the pipe.
     """
     if isinstance(flow, pocketflow.Flow):
         spec = flow_from(flow, FlowCatalog(), is_run_here=True)
@@ -180,9 +183,9 @@ def run(flow: Any, /, **inputs: Any) -> dict[str, Any]:
 
 
 def _run_wired(inputs: RunInputs, shared: dict[str, Any], *, only_declared: bool = False) -> Any:
-    """Run a flow on a dict, which has all writes and the outputs in the end; return its action.
+    """Run a flow on a dict, which gets all writes and the outputs; return the flow's action.
 
-    Raises PflowError, first for missing inputs (66): for all, or only for those that the flow declares.
+    Raises PflowError, first of all for missing inputs (66); with `only_declared`, for those that the flow declares.
     """
     missing = missing_inputs(inputs.wired, inputs.values, lambda path: has(shared, path))
     if needed := [each for each in missing if each.declared or not only_declared]:

@@ -1,4 +1,4 @@
-"""The initial state of a run: its inputs, flow and store, settled once, kept, and read back."""
+"""The initial state of a run: its inputs, flow and store; made once, kept in the journal, and read back."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ if TYPE_CHECKING:
 
     Record = dict[str, Any]
     """The first record of a journal: store {kind, header, keys (all, in their order), values (of keys with a secret),
-    own}, texts (the JSON of all other keys, in the bytes that it came in), inputs {values, params, data}, environment
-    (by variable, of params), secrets (digests by variable), flags, place {directory, flow_directory, file, script}, and
-    the Facts; bounds: the seal of what it may touch; sealed: the path of each secret, where it has null, and its
-    digest; key: by which that of this user's state is known again.
+    own}, texts (the JSON of all other keys, byte for byte as it was piped), inputs {values, params, data}, environment
+    (the variables that set params), secrets (digests by variable), flags, place {directory, flow_directory, file,
+    script}, and the Facts; bounds: the seal of the run's bounds; sealed: the path and the digest of each secret, with
+    null in its place; key: a digest by which a changed key of the user is noticed.
     """
 
 _INPUTS = ("values", "params", "data")
@@ -45,10 +45,10 @@ _FLAGS = ("jobs", "isolate", "timeout", "allow_empty", "keep_store", "cache", "r
 
 
 class InitialState:
-    """What a run begins with: its inputs, its flow wired to what the pipe carries, and its store with the inputs in it.
+    """The inputs of a run, its flow wired to the piped data, and its store with the inputs in it.
 
-    The snapshot of the run and the first record of its journal are two renderings of it. `secrets` knows all secrets
-    in it.
+    The run's snapshot and the first record of its journal are two renderings of this state. `secrets` has all secret
+    values in it.
     """
 
     def __init__(self, inputs: RunInputs, intake: Intake, secrets: Secrets) -> None:
@@ -58,14 +58,14 @@ class InitialState:
         self.secrets = secrets
         self.ir = flow_to_ir(self.wired.flow)
         self.place = place_of(self.wired.flow)
-        for step in self.wired.all_steps():  # now, before a record on the disk holds an address with a key in it
+        for step in self.wired.all_steps():  # before an address with a key in it is written to the disk
             if field := step.interface.params.get("model"):
                 given = inputs.params.get(step.id, {}).get("model"), os.environ.get(field.env)
                 check_keyless(*given, step.step.params.get("model"))
         self.store = NodeStore(intake.document, has_copies=False)
         secrets.add([*known_secrets(inputs, self.store)])
         self.snapshot = self._snapshot()
-        inputs.fill(self.store)  # among these values and defaults there may be further secrets
+        inputs.fill(self.store)  # the inputs and defaults may have further secrets
         secrets.add([*known_secrets(inputs, self.store)])
 
     def _snapshot(self) -> Snapshot:
@@ -123,7 +123,7 @@ class InitialState:
 
 
 def is_same(one: Record, other: Record) -> bool:
-    """Return True if two runs are of one flow with one store and the same inputs, in one place."""
+    """Return True if two runs have the same flow, store, inputs and directories."""
     stores = [{**each["store"], "header": each["store"]["header"].get("last")} for each in (one, other)]
     texts = [{key: text_bytes(text) for key, text in each["texts"].items()} for each in (one, other)]
     parts = ("inputs", "flow", "place", "sealed")
@@ -131,7 +131,7 @@ def is_same(one: Record, other: Record) -> bool:
 
 
 def _variables(flow: WiredFlow, *, are_secret: bool = False) -> list[str]:
-    """Return the variables that a flow takes params from: the secret ones, or all others."""
+    """Return the environment variables that set params of a flow: the secret ones, or all others."""
     fields = (field for step in flow.all_steps() for field in step.interface.params.values())
     return sorted({field.env for field in fields if field.env and (field.is_secret) is are_secret})
 
@@ -148,7 +148,7 @@ def used_keys(wired: WiredFlow) -> set[str] | None:
 
 
 def known_secrets(inputs: RunInputs, store: Any) -> Iterator[Any]:
-    """Yield the values of secret inputs, reads, params and variables, those of flows in the flow too."""
+    """Yield the values of secret inputs, reads, params and variables, also those of subflows."""
     paths = [each.path for each in inputs.wired.inputs.values() if each.secret]
     yield from (find(store, path) for path in paths if has(store, path))
     for id, step in inputs.wired.steps.items():
@@ -156,7 +156,7 @@ def known_secrets(inputs: RunInputs, store: Any) -> Iterator[Any]:
 
 
 def _secrets_of(step: WiredStep, store: Any, params: Mapping[str, Any], data: Mapping[str, Any]) -> Iterator[Any]:
-    with Ignoring(PflowError):  # a value that cannot be found is the failure of its step, when that runs
+    with Ignoring(PflowError):  # a missing value will fail its step when that runs
         if step.interface.secrets:
             yield from bind(step, params, data).secrets(store)
         if step.over is not None and step.has_secret_items:
@@ -166,7 +166,7 @@ def _secrets_of(step: WiredStep, store: Any, params: Mapping[str, Any], data: Ma
 
 
 def restore_intake(record: Record) -> Intake:
-    """Return what came through stdin."""
+    """Return the data that came through stdin."""
     store = record["store"]
     document = Document(store["header"])
     for key in store["keys"]:
@@ -179,7 +179,7 @@ def restore_intake(record: Record) -> Intake:
 
 
 def restore_inputs(record: Record, wired: WiredFlow, intake: Intake) -> RunInputs:
-    """Return the inputs, for the flow wired anew. The value from the pipe is left out: it will be taken again."""
+    """Return the inputs for the newly wired flow, without the value from the pipe, which `with_pipe` adds again."""
     inputs = RunInputs(wired)
     for name in _INPUTS:
         getattr(inputs, name).update(record["inputs"][name])
@@ -192,7 +192,7 @@ def restore_inputs(record: Record, wired: WiredFlow, intake: Intake) -> RunInput
 
 
 def restore_environment(record: Record) -> None:
-    """Set the variables of params to their values then, and unset those that were not set."""
+    """Set the environment variables of params as they were when the run began; unset the others."""
     for name, value in record["environment"].items():
         if value is None:
             os.environ.pop(name, None)

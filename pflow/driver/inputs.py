@@ -28,9 +28,10 @@ if TYPE_CHECKING:
 
 
 class RunInputs:
-    """Values for the flow's inputs by name, and for params and own data of its steps by step and name.
+    """The values of a run's inputs.
 
-    `origins` has the flag, or the place of the store, that each input came from.
+    `values` has those of the flow's inputs, by name; `params` and `data` have the params and the own data of steps, by
+    step and name. `origins` has the flag, or the place in the store, that each input came from.
     """
 
     def __init__(self, wired: WiredFlow, flags: Mapping[Target, Any] | None = None) -> None:
@@ -44,11 +45,11 @@ class RunInputs:
         self.confined = ""
         """The bounds of the run (pflow.files.beneath), those of a plan under --yes; empty for none."""
         self.planned: list[dict[str, Any]] = []
-        """The events that tell what planning the flow took."""
+        """The events of planning the flow, with its usage."""
         self.replayed: Snapshot | None = None
         """The snapshot of the run that this one replays."""
         self.reopened: Any = None
-        """The run that is resumed with them (pflow.driver.earlier_run)."""
+        """The run that is resumed with these inputs (pflow.driver.earlier_run.Reopened)."""
         for target, value in (flags or {}).items():
             self._set(target, value)
 
@@ -68,7 +69,7 @@ class RunInputs:
                 self.set_param(step, key, value)
 
     def set_input(self, name: str, value: Any) -> None:
-        """Set an input; one for a single step is that step's data."""
+        """Set an input; an input for a single step becomes that step's data."""
         self.values[name] = value
         known = self.wired.inputs.get(name) or self.wired.places[name]
         self.origins[name] = known.flag
@@ -77,7 +78,7 @@ class RunInputs:
         known.give(value, {}, self.data)  # `stored` returns the values for the store
 
     def set_param(self, step: WiredStep, key: str, value: Any) -> None:
-        """Set a param of a step, also in the `config` that its dialect gives it."""
+        """Set a param of a step, and its copy in the step's param `config`, which some dialects have."""
         params = self.params.setdefault(step.id, {})
         params[key] = value
         config = params.get("config", step.step.params.get("config"))
@@ -85,7 +86,7 @@ class RunInputs:
             params["config"] = {**config, key: value}
 
     def _allow_empty(self, id: str) -> None:
-        """Let a step, and those of its flow, run on empty data."""
+        """Let a step, and the steps of its subflow, run on empty data."""
         step = self.wired.steps[id]
         for name in [name for name in step.interface.params if name.rpartition(".")[2] == ALLOW_EMPTY]:
             self.set_param(step, name, True)
@@ -95,7 +96,7 @@ class RunInputs:
         known = {**self.wired.places, **self.wired.inputs}
         common = {name: value for name, value in self.values.items() if name not in known or known[name].step is None}
         found = {known[name].path if name in known else (name,): value for name, value in common.items()}
-        # An input before a place inside it, which it would overwrite.
+        # An input comes before a place inside it, which it would overwrite otherwise.
         return dict(sorted(found.items(), key=lambda each: len(each[0])))
 
     def stored_by_flags(self) -> dict[Path, Any]:
@@ -103,7 +104,7 @@ class RunInputs:
         return {path: value for path, value in self.stored().items() if path != self.piped_path}
 
     def fill(self, store: Any, values: Mapping[str, Any] | None = None) -> dict[str, dict[str, Any]]:
-        """Put what a run begins with into its store: these inputs, an item's `values` over them, and defaults.
+        """Put these inputs into the store of a run, then an item's `values`, which replace some, and the defaults.
 
         Return the data of single steps.
         """
@@ -111,7 +112,7 @@ class RunInputs:
         for name, value in (values or {}).items():
             self.wired.inputs[name].give(value, store, data)
         for path, value in self.stored().items():
-            if len(path) > 1:  # into a copy: the object may be shared, and a change inside would not count as one
+            if len(path) > 1:  # into a copy: the object may be shared, and a change inside it is not noticed
                 store[path[0]] = fresh(store[path[0]]) if path[0] in store else {}
             assign(store, path, value)
         self.fit(store, values or ())
@@ -119,7 +120,7 @@ class RunInputs:
         return data
 
     def fit(self, store: Any, items: Collection[str] = ()) -> None:
-        """Fit declared inputs in a store to their types; an item gave those in `items`. Raises PflowError (65)."""
+        """Convert declared inputs in a store to their types; those in `items` are an item's. Raises PflowError (65)."""
         for name, given in self.wired.inputs.items():
             if given.declared and given.type.name != "any" and name in store:
                 origin = "the item" if name in items else self.origins.get(name, "")
@@ -128,17 +129,17 @@ class RunInputs:
                     store[name] = fitted
 
     def missing(self, document: Document) -> list[FlowInput]:
-        """Return the required inputs that no flag, no key of the store, and no earlier dry stage gives."""
+        """Return the required inputs that have no value from a flag, the store, or an earlier dry stage."""
         there = document.pretended
         return missing_inputs(
             self.wired, self.values, lambda path: has(document, path) or any(are_nested(path, place) for place in there)
         )
 
     def with_pipe(self, intake: Intake, *, allow_empty: bool) -> RunInputs:
-        """Return the inputs with what stdin brings, for the flow wired to it.
+        """Return a copy of these inputs with the data from stdin, and with the flow wired to that data.
 
-        Raises PflowError: 66 for an empty pipe that the flow was to work on, 64 (PF05) for raw input that nothing in it
-        takes.
+        Raises PflowError: 66 if the flow needs piped data and the pipe is empty, 64 (PF05) for raw input that no step
+        of the flow takes.
         """
         wired, document = self.wired, intake.document
         left = self._left_to_pipe()
@@ -167,7 +168,9 @@ class RunInputs:
         return taken
 
     def doubts(self, document: Document) -> Iterator[str]:
-        """Yield a warning for each step that takes a value of these inputs, or of the store, instead of an answer."""
+        """Yield a warning for each step that takes a key of the store instead of an earlier result, and for each name
+        in a `[verbatim]` value, which is no template.
+        """
         first = self.wired.steps.get(self.wired.graph.first or "")
         places = (place for place, *_ in uses(self.wired))
         if first and (over := document.passed_over(first.interface, {*first.sources, *self.values}, places)):
@@ -181,12 +184,12 @@ class RunInputs:
         return next((name for name in marked if name not in self.values), None)
 
     def _left_to_pipe(self) -> tuple[WiredStep, str] | None:
-        """Return the first step and its `[pipe]` read if nothing gives that, else None."""
+        """Return the first step and its `[pipe]` read if no input sets that; else None."""
         id, key = self.wired.first_read or ("", "")
         return (self.wired.steps[id], key) if id and key not in self.values else None
 
     def _check_left(self, step: WiredStep, key: str, document: Document) -> None:
-        """Raise PflowError (66) if the first step needs data that only the pipe may give: no input of the flow does."""
+        """Raise PflowError (66) if the first step needs data from the pipe, and no input of the flow has it."""
         field = step.interface.reads[key]
         is_needed = field.required and not step.interface.open and key not in step.step.params
         is_given = any((step.id, key) in each.readers for each in self.wired.inputs.values())
@@ -197,7 +200,7 @@ class RunInputs:
             raise PflowError(what, hint=hint, exit=MISSING)
 
     def _take_carried(self, document: Document, place: Path) -> dict[str, str]:
-        """Give what the pipe carries to the input marked for it, else to the first step's `[pipe]` read.
+        """Set the input marked for the pipe, else the first step's `[pipe]` read, to the value that the pipe carries.
 
         Return that input or read, with the place of the value. A value that a dry stage would have written is None.
         """
@@ -236,7 +239,7 @@ class RunInputs:
         return {key: write_path(place)} if is_taken else {}
 
     def _own_step(self, id: str) -> WiredStep:
-        """Return a copy of a step, which takes its place in the flow of this run."""
+        """Replace a step by a copy in the flow of this run, and return the copy."""
         self.wired, step = copy(self.wired), copy(self.wired.steps[id])
         self.wired.steps = {**self.wired.steps, id: step}
         return step
@@ -245,7 +248,7 @@ class RunInputs:
 def missing_inputs(
     wired: WiredFlow, values: Mapping[str, Any], is_there: Callable[[Path], bool] = lambda path: False
 ) -> list[FlowInput]:  # fmt: skip
-    """Return the required inputs that have no value; of several places that a read can take, one input.
+    """Return the required inputs that have no value; one input for each read that can take one of several places.
 
     `is_there` returns True for a path that the incoming store has.
     """
@@ -265,7 +268,7 @@ def missing_inputs(
 
 
 def _as_whole(step: WiredStep, key: str, value: Any) -> Any:
-    """Return a whole number as an int where the flow itself has an int."""
+    """Return a whole float as an int if the flow itself has an int there."""
     written = step.step.inputs.get(key, step.step.params.get(key))
     is_whole = isinstance(written, int) and isinstance(value, float) and value.is_integer()
     return int(value) if is_whole else value
@@ -281,7 +284,7 @@ def names_stdin(wired: WiredFlow) -> bool:
 
 _TEXTS = dict.fromkeys(("str", "url", "any", "bytes"), "")
 _EXPECTED = {**_TEXTS, "bool": "y|n", "dict": "JSON object", "list": "an item, or a JSON list"}
-"""What a question says of the answer, by the type's name; for other types it says the type."""
+"""The words for the expected answer in a question, by the type's name; other types are named themselves."""
 
 _ANSWERS = {"y": "true", "yes": "true", "n": "false", "no": "false"}
 
@@ -289,8 +292,8 @@ _ANSWERS = {"y": "true", "yes": "true", "n": "false", "no": "false"}
 def ask_for(wired: WiredFlow, missing: list[FlowInput], *, is_dry: bool = False) -> dict[str, Any]:
     """Ask a person at the terminal for missing inputs; return the answers.
 
-    Raises PflowError (66) if stdin or stderr is not a terminal, in a dry run, when nobody answers any more, and for a
-    secret, which the terminal would show.
+    Raises PflowError (66) if stdin or stderr is not a terminal, in a dry run, at the end of input, and for a secret,
+    which the terminal would show.
     """
     if not missing:
         return {}
@@ -349,7 +352,7 @@ def inputs_missing(wired: WiredFlow, missing: list[FlowInput]) -> PflowError:
 
 
 def not_given(readers: dict[FlowInput, str], typed: list[FlowInput], hints: Sequence[str] = ()) -> PflowError:
-    """Return the error for inputs that nothing gives their readers; the hint begins with the flags of those `typed`."""
+    """Return the error for inputs that have no value; the hint begins with the flags of the inputs in `typed`."""
     parts = [f"'{each.name}'{f' ({each.doc})' * bool(each.doc)} for {reader}" for each, reader in readers.items()]
     message = f"cannot find {', '.join(parts)}: nothing gives it (PF03)"
     about = [{"name": each.name, "flag": each.flag, "type": str(each.type), "doc": each.doc} for each in typed]

@@ -1,4 +1,4 @@
-"""Where the events of a run go: its log, a person at a terminal, -v, and PFLOW_TRACE."""
+"""The listeners that get the events of a run: its log, the progress on a terminal, -v, and PFLOW_TRACE."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pflow.driver.progress import LogProgress
 
 _KEY = b'{"v":1,"event":"key"'
-"""The first bytes of an event that only pflow why reads; such events have a file of their own."""
+"""The first bytes of an event that only `pflow why` reads; such events go to a file of their own."""
 
 
 class Listeners:
@@ -37,7 +37,7 @@ class Listeners:
         self.wired = initial.wired
         self.snapshot = initial.snapshot
         self.batches: dict[tuple[str, Any], dict[str, Any]] = {}
-        """The counts of items of each visit of a batch, in its last try; `untaken` are failures that no step takes."""
+        """The counts of items of each visit of a batch, in its last try; `untaken` are failures that no step reads."""
         self.last: dict[str, dict[str, Any]] = {}
         """The last start or end of each step."""
         self.usage = Usage()
@@ -54,8 +54,8 @@ class Listeners:
 
     def _resume_log(self, reopened: Reopened) -> RunLog:
         """Reopen the log of a run, and count its events so far."""
-        before = Snapshot.of(reopened.run)  # it tells flags of the first run from the flow's own values
-        if before is not None:  # without it the journal knows enough
+        before = Snapshot.of(reopened.run)  # only this one separates flags from the flow's own values
+        if before is not None:  # if it is lost, the journal is enough
             before.flow_hash, before.place = self.snapshot.flow_hash, self.snapshot.place  # the bounds are in `place`
             self.snapshot = before
         for chosen in reopened.models:
@@ -106,7 +106,7 @@ class Listeners:
             self.progress.show(event)
 
     def _note_model(self, path: str, model: str) -> None:
-        """Note the model that was chosen for a step, as an override: a replay might choose another one."""
+        """Note the model that was chosen for a step, as an override: otherwise a replay might choose another one."""
         id, *inner = path.split("/")
         step, name = self.wired.steps.get(id), ".".join([*inner, "model"])
         if step is None or name in {**step.params, **self.snapshot.config_overrides.get(id, {})}:
@@ -120,7 +120,7 @@ class Listeners:
                 self.log.journal.write({"model": [id, name, model]})
 
     def say_failures(self) -> None:
-        """Report the failed items that nothing takes."""
+        """Report the failed items that no step reads."""
         if self.failures:
             again = self.log is not None and self.log.journal is not None
             hint = f"; pflow resume {self.run_id} --failed runs what failed" if again else ""
@@ -128,7 +128,7 @@ class Listeners:
             say(PROGRAM, f"finished with failures: {count} failed{hint}")
 
     def finish(self, error: BaseException | None, store: dict[str, Any]) -> None:
-        """End the run: `store` is its final one, `error` ended it early."""
+        """End the run with its final `store`; `error` is the error that ended it early, if any."""
         clear_line()
         if self.flags.verbose and self.usage.calls:
             say(PROGRAM, f"used {', '.join(self.usage.words())}")
@@ -172,7 +172,7 @@ def open_log(
 
 
 def end_of(error: BaseException, name: str, node: str) -> tuple[int, dict[str, Any] | None]:
-    """Return the exit code of a run that an error ended, and what its last event says of it."""
+    """Return the exit code of a run that an error ended, and the members about the error for its last event."""
     if isinstance(error, Interrupted):
         error = error.as_error()
     if not isinstance(error, PflowError):
@@ -183,7 +183,7 @@ def end_of(error: BaseException, name: str, node: str) -> tuple[int, dict[str, A
 
 
 def say_places(event: dict[str, Any]) -> None:
-    """Say, for -v, where the values of a step came from, where its writes went, and if they were cached."""
+    """Print, for -v, the sources of a step's values, the places of its writes, and if they were cached."""
     if event.get("cache", {}).get("verdict") == "hit":
         say(PROGRAM, f"{event['step']} is taken from the cache")
     for key, places in event.get("reads", {}).items():

@@ -1,4 +1,4 @@
-"""The lock by which only one run of a flow goes on at a time, for `--if-running`."""
+"""The lock with which `--if-running` lets only one run of a flow go on at a time."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from pflow.values.digest import digest_of
 SKIP, WAIT = "skip", "wait"
 
 _PATIENCE = 1.0
-"""Seconds in which the guards of a killed run end its programs."""
+"""The seconds that the guards of a killed run need to end its programs."""
 
 
 def name_of_lock(file: str, directory: str, ir: Any) -> str:
-    """Return the name of a flow's lock: one for all runs of a file, whatever their flags; without a file, one for all
-    runs of the same text in the same directory.
+    """Return the name of a flow's lock. All runs of a file share it, with any flags; if the flow has no file, all runs
+    of the same text in the same directory share it.
     """
     about = ["file", os.path.realpath(file)] if file else ["text", directory, ir]
     return digest_of(about)[:32]
@@ -41,7 +41,7 @@ class OngoingRun:
         self.run, self.pid, self.lock = run, pid, lock
 
     def is_alive(self) -> bool:
-        """Return True if its own process is alive; otherwise a program that it started holds the lock, or nobody."""
+        """Return True if the run's own process is alive; otherwise only programs that it started may hold the lock."""
         return self.pid > 0 and is_running(self.pid)
 
     def __str__(self) -> str:
@@ -65,7 +65,7 @@ class FlowLock:
             os.close(mark)
 
     def try_lock(self) -> OngoingRun | None:
-        """Take the lock, or return the run that keeps us from it. The programs of a killed run get a moment to end."""
+        """Take the lock, or return the run that holds it. The programs of a killed run get a moment to end."""
         limit = time.monotonic() + _PATIENCE
         while (other := self._other()) and not other.is_alive() and time.monotonic() < limit:
             time.sleep(0.02)
@@ -78,7 +78,7 @@ class FlowLock:
             while other := self._other():
                 with open(open_regular(other.lock), "rb") as lock:
                     fcntl.flock(lock, fcntl.LOCK_SH)
-                time.sleep(0.02)  # one of its programs may have released the lock, which would make this spin
+                time.sleep(0.02)  # else this would spin if one of its programs has released the lock
 
     def _other(self) -> OngoingRun | None:
         """Try to take the lock; return the run of this flow that goes on, even if it did not take the lock."""
@@ -92,14 +92,14 @@ class FlowLock:
         return next(same, None if is_ours else OngoingRun("", int(holder(self.path).partition(" ")[0] or 0), self.path))
 
     def _is_of(self, run: RecordedRun) -> bool:
-        """Return True if the run is one of this flow."""
+        """Return True if it is a run of this flow."""
         kept = Snapshot.of(run)  # a run that has just begun has none yet
         if kept is None:
             return False
         return name_of_lock(kept.place["file"], kept.place["directory"], run.read_json(FLOW)) == self.name
 
     def _lock(self, how: int = 0) -> bool:
-        with self.locking, Ignoring(BlockingIOError):  # any other error is that of a file system without locks
+        with self.locking, Ignoring(BlockingIOError):  # any other error comes from a file system without locks
             fcntl.flock(self.fd, fcntl.LOCK_EX | how)
             return True
         return False

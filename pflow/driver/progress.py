@@ -19,9 +19,10 @@ PERIOD = 60.0
 
 
 class BatchProgress:
-    """The progress of one batch. `count` is the number of its items, if known; an earlier part of the run did `before`.
+    """The progress of one batch.
 
-    `said` is the time of the last line about it, `label` the step's number and name.
+    `count` is the number of its items, if known, of which an earlier part of the run did `before`. `said` is the time
+    of the last line about the batch, `label` the step's number and name.
     """
 
     def __init__(self, step: str, count: int | None, now: float, before: int) -> None:
@@ -44,12 +45,12 @@ class BatchProgress:
         return [] if left is None else [f"{rough_time(left)} left"]
 
     def left(self, now: float) -> float | None:
-        """Return the seconds to the end; None if that cannot be told."""
+        """Return the estimated seconds to the end; None if there is no estimate."""
         rate = self.rate(now)
         return None if self.count is None or not rate or self.done >= self.count else (self.count - self.done) / rate
 
     def rate(self, now: float) -> float:
-        """Return how many items end in a second."""
+        """Return the number of items that end in a second."""
         return (self.done - self.before) / max(now - self.begun, 1e-9)
 
 
@@ -68,7 +69,7 @@ class LogProgress:
             say(PROGRAM, f"{batch.step}: {', '.join(batch.words(now))}")
 
     def batch_of(self, event: dict[str, Any], now: float) -> BatchProgress | None:
-        """Count an event in its batch, and return that; for a batch in a batch, the outer one."""
+        """Count an event in its batch, and return the batch; for a batch in a batch, the outer one."""
         step, kind = str(event["step"]), event["event"]
         outer = next((each for each in self.batches if step.startswith(each + "/")), step)
         if kind == "batch" and outer == step:

@@ -1,4 +1,4 @@
-"""Writing files so that a failure leaves the old content whole, and the failpoints with which tests prove it."""
+"""Writing files so that a failure leaves the old content intact; failpoints, with which tests prove it."""
 
 from __future__ import annotations
 
@@ -75,8 +75,8 @@ def move(path: str, target: str, *, overwrite: bool = True) -> None:
 def append(path: str, data: bytes) -> None:
     """Append `data` to a file within bounds, or make the file; undo a write that fails.
 
-    After kill -9 or a power cut a part of it may stay, since no system call appends atomically. Processes that append
-    with this function take turns, so that none undoes the write of another. Raises OSError, and PflowError (77).
+    After kill -9 or a power cut a part of the data may stay, since no system call appends atomically. Processes that
+    append with this function take turns, so that none undoes the write of another. Raises OSError, and PflowError (77).
     """
     if not mode_of(path):
         with Ignoring(FileExistsError):
@@ -88,7 +88,7 @@ def append(path: str, data: bytes) -> None:
 
 
 def write_cached(path: str, data: bytes) -> None:
-    """Write a file of the cache for its owner alone, in place of a link too; do nothing if that fails."""
+    """Write a file of the cache that only its owner can read; replace a link too. Do nothing if that fails."""
     from pflow.files.directories import make_private
 
     try:
@@ -104,15 +104,15 @@ def take_turn(fd: int) -> None:
     """Lock this file or directory until it is closed; wait while another process has it."""
     import fcntl
 
-    with Ignoring(OSError):  # a file system without locks: the write counts more
+    with Ignoring(OSError):  # a file system without locks: write without one
         fcntl.flock(fd, fcntl.LOCK_EX)
 
 
 def take_lock(fd: int) -> None:
     """Lock this file until it is closed, in all processes. Closes it and raises BlockingIOError if it stays locked.
 
-    It tries for a second: `pflow runs` holds a lock for a moment, and so do the programs of a killed run until their
-    guard has ended them.
+    It tries for a second, since `pflow runs` holds a lock for a moment. The programs of a killed run hold it too, until
+    their guard has ended them.
     """
     import fcntl
     import time
@@ -179,7 +179,7 @@ def _fill(
 def _put(target: Location, make: Callable[[Location], bool], *, overwrite: bool, lasts: bool = True) -> None:
     """Make a draft beside the target and rename it, unless `make` returns True because it has made the target itself.
 
-    An OSError about the draft names the directory: nobody knows the draft's name.
+    An OSError about the draft names the directory: the draft's name would tell the user nothing.
     """
     folder, real = target.folder, os.path.dirname(target.real) or "."
     name = f".pflow-{os.urandom(8).hex()}.tmp"
@@ -207,14 +207,14 @@ def _write(
 ) -> bool:  # fmt: skip
     """Write the draft, or a new target directly; return True for the target.
 
-    The file has no name until it is whole, so that kill -9 leaves nothing. Where the system has no such files it is
-    written again as a draft that `has_name`.
+    The file has no name until it is whole, so that kill -9 leaves nothing. If the file system has no nameless files,
+    write a draft with a name instead (`has_name`).
     """
-    mode = 0o600 if old else mode  # nobody else may read the new content before it has the old file's rights
+    mode = 0o600 if old else mode  # others must not read the new content before it has the old file's rights
     try:
         name, how = (draft.name, os.O_CREAT | os.O_EXCL) if has_name else (".", os.O_TMPFILE)
         fd = os.open(name, os.O_RDWR | how, mode, dir_fd=draft.folder)
-    except (OSError, AttributeError):  # O_TMPFILE is Linux's, and not of all its file systems
+    except (OSError, AttributeError):  # only Linux has O_TMPFILE, and not on every file system
         if has_name:
             raise
         return _write(draft, fill, mode, old, lasts=lasts, has_name=True)
@@ -229,10 +229,10 @@ def _write(
 
 
 def _name(fd: int, draft: Location, target: Location | None) -> Location | None:
-    """Link a file without a name as the target, else as the draft; return which; None if the system cannot do it."""
+    """Give a nameless file the target's name, else the draft's; return which; None if the system cannot do it."""
     for place in (target, draft) if target else (draft,):
         try:
-            # By /proc: to link a descriptor itself takes a capability.
+            # By /proc, since linking a descriptor itself needs a capability.
             os.link(f"/proc/self/fd/{fd}", place.name, dst_dir_fd=place.folder)
             return place
         except OSError as error:
@@ -242,7 +242,7 @@ def _name(fd: int, draft: Location, target: Location | None) -> Location | None:
 
 
 def _duplicate(old: Location, draft: Location) -> bool:
-    """Copy a file or link to the draft, with its times, attributes and, if allowed, owner; return False: a draft."""
+    """Copy a file or link to the draft, with its times, attributes and, if allowed, owner; return False, for `_put`."""
     if (link := old.link()) is not None:
         os.symlink(link, draft.name, dir_fd=draft.folder)
         return False

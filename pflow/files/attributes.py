@@ -15,7 +15,7 @@ _ACL = "system.posix_acl_access"
 _GROUP = 4
 
 DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EIO)
-"""Errors of the disk. Any other error means that the file system or the user cannot do such a thing."""
+"""Errors of the disk. Any other error means that the file system does not support an act, or forbids it."""
 
 
 def read_attributes(fd: int) -> dict[str, bytes]:
@@ -61,7 +61,10 @@ def _is_done(act: Callable[..., None], *words: Any) -> bool:
 
 
 def _lose_group(mode: int, acl: bytearray) -> int:
-    """Return the mode for a file whose group has changed: group and others may do only what both could do."""
+    """Return the mode for a file whose group has changed: group and others keep only the rights that both had.
+
+    In a file with an `acl` that is the group's entry, which is changed in place.
+    """
     common = mode & mode >> 3 & 7
     if not acl:
         return mode & ~0o77 | common * 0o11

@@ -141,7 +141,7 @@ def _walk(path: str, *, follow: bool, make: bool, writes: bool) -> Location:
         while True:
             name = todo.pop() if todo else "."
             if name == "..":
-                todo += [*names[-2::-1], "/"]  # from the root again: the directory may have been moved meanwhile
+                todo += [*names[-2::-1], "/"]  # start again at the root: the directory may have been moved meanwhile
             elif name == "/":
                 enter(name)
                 names.clear()

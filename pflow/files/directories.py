@@ -92,7 +92,7 @@ def read_cached(path: str, largest: int = _LARGEST_CACHED) -> bytes | None:
     """
     with Ignoring(OSError), Opened(open_regular(path)) as fd:
         status = os.fstat(fd)
-        # What somebody else could have written must not decide what a stage does.
+        # A file that another user could have written must not decide what a stage does.
         is_ours = status.st_uid == os.geteuid() and not status.st_mode & 0o022
         return os.read(fd, status.st_size) if is_ours and status.st_size <= largest else None
     return None

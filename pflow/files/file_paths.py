@@ -56,7 +56,7 @@ def checked_target(value: str | bytes) -> str:
 
 
 def target_in(destination: str, path: str) -> str:
-    """Return the path that a file gets: the destination or, if that is a directory or ends in a slash, its name there.
+    """Return the path of a file to be made: `destination`, or its name inside that if it is a directory or ends in /.
 
     Raises PflowError.
     """

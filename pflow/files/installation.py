@@ -26,8 +26,8 @@ _MALFORMED = (OSError, ValueError, KeyError, TypeError)
 class Installation:
     """The tool that made pflow's environment, its name for pflow, and the distributions that it added.
 
-    `prefix` is the directory with its bin and share. uvx makes an environment for one command, and the next one may get
-    another, so what is added to it becomes a tool of uv.
+    `prefix` is the directory with its bin and share. uvx makes an environment for a single command, and the next
+    command may get another one: so a package is not added to it, but becomes, with pflow, a tool of uv.
     """
 
     def __init__(self, installer: str = PIP, name: str = NAME, beside: tuple[str, ...] = ()) -> None:
@@ -113,7 +113,7 @@ def no_extra(act: str, library: str, extra: str) -> PflowError:
 
 
 def needs(act: str, library: str, extra: str) -> Attempt:
-    """Return the context to import a library of an extra of pflow-shell in: PflowError (78) if it is missing."""
+    """Return a context in which a missing library, of an extra of pflow-shell, raises PflowError (78)."""
     return Attempt(act, lambda act, error: no_extra(act, library, extra), of=ImportError)
 
 

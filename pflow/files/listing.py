@@ -56,7 +56,7 @@ class _Search:
         return {path for path, matched in seen if matched == len(self.segments)} - {""}
 
     def _steps(self, folder: str, segment: str, matched: int) -> Iterator[tuple[str, int]]:
-        """Yield the paths that match one segment more, each with the number of segments matched so far."""
+        """Yield the paths that match one more segment, each with the number of segments matched so far."""
         if fault := fault_of(self.base + folder or "."):
             self._leave_out(folder, fault)
         elif segment == _ANY_DEPTH:

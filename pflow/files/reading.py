@@ -1,6 +1,6 @@
-"""Reading files and pipes to the end: in parts, so that signals and time limits are seen, and never past the limit.
+"""Reading files and pipes to the end, or up to the limit of bytes: in parts, so that a signal or time limit can act.
 
-Packed data is unpacked in small parts too, so that a bomb fills no memory.
+Packed data is unpacked in small parts too, so that a decompression bomb does not fill the memory.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ from pflow import Any, Callable, Iterable, Iterator
 from pflow.errors import BAD_DATA, PflowError, result_of
 
 _PART, _LARGE_PART = 1 << 16, 1 << 20
-"""The most bytes read at once, of a pipe and of a file: a signal waits no longer than that takes."""
+"""The most bytes read at once from a pipe, and from a file: a signal has to wait for one read at most."""
 
 MOST_INPUT = 4_000_000_000
 _most = MOST_INPUT
 _MOMENT = 100_000_000
-"""Nanoseconds within which a file may change twice without another time stamp."""
+"""Nanoseconds within which a file may change twice and keep one time stamp."""
 HEAD, _UNPACKED = 10, 1 << 18
-"""Bytes that tell what a member of packed data is, and the most that it gives at once."""
+"""The first bytes of a packed member, which tell its kind; the most bytes that are unpacked at once."""
 _PLAIN, _DENSEST = 100_000_000, 100
-"""Data is a bomb if it unpacks to more than so many bytes and so many times its size: tables pack to a tenth."""
+"""Data is a bomb if it unpacks to more than _PLAIN bytes and _DENSEST times its size. Tables unpack to ten times it."""
 
 
 def limit_input(most: int) -> None:
@@ -115,14 +115,14 @@ def read_part(fd: int, size: int) -> bytes:
 
 
 def check_size(size: int, act: str) -> None:
-    """Refuse more bytes of one input than the limit (65)."""
+    """Raise PflowError (65) if one input has more bytes than the limit."""
     if size > _most:
         hint = "--max-input=BYTES takes more"
         raise PflowError(f"{act}: it has more than {_most:,} bytes", hint=hint, exit=BAD_DATA)
 
 
 def check_unpacked(size: int, unpacked: int, act: str) -> None:
-    """Refuse data that unpacks to very much more than its `size`, a bomb (65). If the user set a limit, use that."""
+    """Raise PflowError (65) for a bomb: data far larger than its packed `size`, or than the limit set by the user."""
     if _most != MOST_INPUT:
         check_size(unpacked, act)
     elif unpacked > max(_PLAIN, size * _DENSEST):

@@ -1,7 +1,7 @@
-"""Documents held to a form: to a JSON schema, which is JSON, llm's short form or a file, or to a model of pydantic.
+"""Checking documents against a JSON schema (written as JSON, in llm's short form, or in a file) or a pydantic type.
 
-jsonschema and pydantic are imported where a document is checked: few calls have a schema, and jsonschema takes 60 ms of
-CPU; no plain stage and no `pflow run` of pipe syntax checks any, and importing pydantic takes longer than they do.
+jsonschema and pydantic are imported inside functions: few calls have a schema, and jsonschema takes 60 ms of CPU. Plain
+stages and `pflow run` of pipe syntax use neither, and importing pydantic takes longer than their whole work.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _TYPES = {"str": "string", "int": "integer", "float": "number", "bool": "boolean"}
-"""The types of llm's short form, and theirs in JSON schema."""
+"""The types of llm's short form, each with its name in JSON schema."""
 
 _WANTED = {
     "string_type": "a str",
@@ -38,7 +38,7 @@ _WANTED = {
     "int_type": "an int",
     "float_type": "a number",
 }
-"""What should be there, by pydantic's name for the fault that something else is."""
+"""The wanted type, in our words, by pydantic's name for the fault."""
 
 _REFERENCE = re.compile(r'"\$ref":"#(?=["/])')
 
@@ -54,7 +54,7 @@ def load_schema(schema: Any) -> dict[str, Any]:
 
 
 def load_many(schema: Any) -> dict[str, Any]:
-    """Return the schema of an object whose `items` all fit a schema; references in that still lead to its parts."""
+    """Return the schema of an object whose `items` all fit `schema`; its $refs are changed to fit their new place."""
     text = _REFERENCE.sub(r"\g<0>/properties/items/items", compact(load_schema(schema)))
     items = {"type": "array", "items": decode(text.encode())}
     return {"type": "object", "properties": {"items": items}, "required": ["items"]}
@@ -114,7 +114,7 @@ def _checked(schema: Any, name: str) -> dict[str, Any]:
         _validator_class(schema).check_schema(schema)
     except SchemaError as error:
         raise PflowError(f"cannot use {name}: {error_text(error)}", exit=BAD_DATA) from error
-    with suppress(PflowError):  # a $ref to nowhere does no harm where no answer reaches it
+    with suppress(PflowError):  # a broken $ref does no harm unless an answer reaches it
         list(misfits(schema, None))
     return schema
 
@@ -158,7 +158,7 @@ def endless(name: str) -> PflowError:
 
 
 def read_as(kind: type[T], document: Any, act: str, *, hint: str = "", exit: int) -> T:
-    """Return a document in this form. Raises PflowError: `act`, and the first fault."""
+    """Return a document as a value of the type `kind`. Raises PflowError: `act`, and the first fault."""
     from pydantic import TypeAdapter, ValidationError
 
     try:

@@ -11,9 +11,9 @@ _KEY_SIZE = 32
 
 
 def state_key() -> bytes:
-    """Return this user's 32 random bytes, which the first call makes.
+    """Return this user's key of 32 random bytes; the first call makes it.
 
-    Raises PflowError: 78 if the environment names no place for them, 73 if they cannot be written.
+    Raises PflowError: 78 if the environment names no place for the key, 73 if it cannot be written.
     """
     path = os.path.join(required_directory(state_directory(), "cannot record this run", "XDG_STATE_HOME"), "key")
     with Attempt(f"cannot keep a key in '{path}'", exit=CANNOT_WRITE):

@@ -1,4 +1,4 @@
-"""Two runs compared: why a cached step ran again, by the parts of its keys, and how the visits in traces differ."""
+"""Comparing two runs: which part of its cache key made a step run again, and how the visits in two traces differ."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ _MOST = 20
 """The most visits of a step that are explained; a batch may have thousands."""
 
 _TIMES, _MS = 1.5, 10
-"""Two times differ if one is more than so many times the other, and so many milliseconds longer."""
+"""Two durations differ if the longer is more than _TIMES the shorter, and more than _MS milliseconds above it."""
 
 
 class StepKeys:
-    """The cache keys of one step in a run: by path, an event for each visit or item."""
+    """The cache keys of one step in a run; `events` has the key event of each visit or item by its path."""
 
     def __init__(self, run: RecordedRun, step: str) -> None:
         self.run = run
@@ -40,7 +40,7 @@ class StepKeys:
         self._values: dict[str, Any] = {}
 
     def value(self, part: Facts) -> Any:
-        """Return the value of a part, if the run's snapshot or flow has a value of that digest; else `...`."""
+        """Return the value of a key's part, found by its digest in the run's snapshot or flow; `...` if unknown."""
         if "value" in part:
             return part["value"]
         if not self._values:
@@ -48,7 +48,7 @@ class StepKeys:
         return self._values.get(str(part.get("path", part["digest"]))[:SHORT], ...)
 
     def nearest(self, event: Event) -> Event | None:
-        """Return the visit of the same path; without one, the visit that shares most parts of its key."""
+        """Return this run's key event of the same path, else the one that has the most key parts in common."""
         parts = _digests(event)
         same = self.events.get(event["visit"])
         return same or max(self.events.values(), key=lambda each: len(parts & _digests(each)), default=None)
@@ -72,7 +72,7 @@ def _is_sound(event: Event) -> bool:
 
 
 def _is_part(part: Any) -> bool:
-    """Return True for a part of a key: its kind, name and digest, and perhaps the type and size of its value."""
+    """Return True if a part of a key has its kind, name and digest; the type and size of its value are optional."""
     if not isinstance(part, dict) or not all(isinstance(part.get(name), str) for name in ("kind", "name", "digest")):
         return False
     return "size" not in part or is_shape(part)
@@ -82,7 +82,7 @@ def _kept_values(run: RecordedRun) -> Iterator[Any]:
     """Yield the values in a run's snapshot and in its flow, of all steps."""
     for values in [run.snapshot.get("cli_injections", {}), *run.snapshot.get("config_overrides", {}).values()]:
         yield from values.values()
-    with suppress(*UNSOUND):  # a damaged flow costs only the words for its values
+    with suppress(*UNSOUND):  # with a damaged flow, only its values are missing from the lines
         for node in run.read_json(FLOW).get("nodes", ()):
             yield from [*node.get("params", {}).values(), *node.get("inputs", {}).values()]
 

@@ -1,6 +1,6 @@
 """The journal of a run: a file beside its log that says after each step what it changed, so that a resume can go on.
 
-What the user's key seals is here too: the secrets in the first record, and the bounds of the run.
+It also seals, with the user's key, the secrets in the first record and the bounds of the run.
 """
 
 from __future__ import annotations
@@ -80,10 +80,10 @@ class Journal:
     def _note_size(self, size: int) -> None:
         """Note the file's size, and set the size at which it is compacted next."""
         self._size = size
-        self._limit = max(2 * size, _SMALL)  # when it doubles, so that the cost of a record stays the same
+        self._limit = max(2 * size, _SMALL)  # at twice the size, the average cost of a record stays the same
 
     def write(self, record: Record) -> None:
-        """Add a record, which survives kill -9. Raises PflowError (73), and again at each call after that."""
+        """Add a record, which survives kill -9. Raises PflowError (73); after a failure every later call fails too."""
         if self.secrets and "changes" in record:
             record = {**record, "changes": [self._sealed(change) for change in record["changes"]]}
         pieces = pieces_of(record)
@@ -95,11 +95,11 @@ class Journal:
                 for piece in pieces:
                     write_all(self._fd, piece)
                     self._size += len(piece)
-                self._limit = max(self._limit, 3 * (self._size - before))  # one record replaces nothing in itself
+                self._limit = max(self._limit, 3 * (self._size - before))  # one large record has nothing to drop
                 failpoint(f"{name}.written")
                 if "begin" in record:
                     self._has_begun = True
-                    self._note_size(self._size)  # nothing has replaced any of it yet, however large
+                    self._note_size(self._size)  # however large, it has nothing to drop yet
                 elif self._size > self._limit:
                     self._compact()
             except OSError as error:
@@ -107,7 +107,10 @@ class Journal:
                 raise self._cannot_keep(error) from error
 
     def _compact(self) -> None:
-        """Rewrite the journal without values that were replaced later, in a draft: a full disk leaves it as it was."""
+        """Rewrite the journal without the values that later records replace.
+
+        It is written as a draft first, so that a full disk leaves the journal unchanged.
+        """
         draft = self.path + _DRAFT
         records = compacted(read_lines(read_regular(self.path))[0])
         data = b"".join(piece for record in records for piece in pieces_of(record))
@@ -218,7 +221,7 @@ def read_lines(data: bytes) -> tuple[list[Record], int]:
 
 
 def first_record(directory: str) -> Record | None:
-    """Return the record that a run began with; None without one. Raises PflowError (65) if the journal is damaged."""
+    """Return a run's first record; None if it has none. Raises PflowError (65) if the journal is damaged."""
     try:
         with open(open_regular(os.path.join(directory, JOURNAL)), "rb") as file:  # one line: a journal may be long
             line = file.readline()
@@ -237,7 +240,7 @@ def _record_in(line: bytes) -> Record | None:
 
 
 def bounds_seal(run: str, about: Mapping[str, Any]) -> str:
-    """Return the seal of a run's bounds, which `about` has. No other run and no other bounds have the same seal.
+    """Return the seal of a run's bounds, `about["confined"]`. Each run and each set of bounds has its own seal.
 
     Raises PflowError (73, 78) without a key.
     """
@@ -263,7 +266,7 @@ def seal(begin: Begin, secrets: Secrets, key: bytes) -> None:
         begin |= {name: without(begin[name], [name]) for name in ("store", "inputs")}
     set_ones = {name: os.environ[name] for name in begin["secrets"] if os.environ.get(name)}
     begin["secrets"] = {name: keyed_digest(key, value) for name, value in set_ones.items()}
-    begin["key"] = keyed_digest(key, "")  # by it a resume notices that the user's key is another one
+    begin["key"] = keyed_digest(key, "")  # a resume compares it, to notice that the user's key has changed
 
 
 def _find_in_texts(begin: Begin, secrets: Secrets, key: bytes) -> Iterator[tuple[str, str]]:

@@ -40,10 +40,10 @@ else:
 
 FLOW, SNAPSHOT, EVENTS, KEYS, LOCK = "flow.pflow.json", "snapshot.json", "trace.jsonl", "keys.jsonl", "lock"
 STATUS = "status.json"
-"""The files in a run's directory. Only a map has a status, which other processes read while it runs."""
+"""The names of the files in a run's directory. Only a map has a status, which other processes read while it runs."""
 
 AHEAD = ".ahead"
-"""A file beside the runs: each line has the ids of a run that began while the clock was ahead, and of the next run."""
+"""A file beside the runs. Each line has two ids: a run that began while the clock was ahead, and the run after it."""
 
 PRUNED = ".pruned"
 """A file beside the runs, whose time stamp is that of the last pruning."""
@@ -67,7 +67,7 @@ _TYPES = {
     **dict.fromkeys(("tried", "asked"), list),
 }
 _LATEST = 1e12
-"""An upper bound of a moment in seconds and of a duration in ms: no clock tells more."""
+"""The greatest time in seconds, and duration in ms, that an event may have; a larger number is damage."""
 
 
 def runs_directory() -> str | None:
@@ -79,14 +79,14 @@ def runs_directory() -> str | None:
 class RunLog:
     """The files of one run; only its snapshot and its journal hold values.
 
-    If something cannot be written, one warning says so and the run goes on, unless it has a journal: then it needs all
-    that a resume takes. A forked child may write events too; only the process that opened the log calls `finish`.
+    If something cannot be written, one warning says so and the run goes on. A run with a journal fails instead if a
+    file is lost that a resume needs. A forked child may write events too; only the opening process calls `finish`.
     """
 
     def __init__(self, directory: str) -> None:
         """Lock the directory of a run. Raises OSError: BlockingIOError while it, or a program of it, is running."""
         self.directory = directory
-        self.lock = _lock(directory)  # first: others take a directory for a run as soon as it has a file of events
+        self.lock = _lock(directory)  # before the events: without a lock they look like a killed run's
         """A descriptor that children and programs inherit: the run counts as running while one of them holds it."""
         self._files = {EVENTS: open_private(os.path.join(directory, EVENTS), os.O_APPEND)}
         """The descriptors of the files of events; -1 for one that cannot be written."""
@@ -200,8 +200,9 @@ class RunLog:
     ) -> bool:  # fmt: skip
         """Write the last event, with the keys, types and sizes of the final `store`, and release the lock.
 
-        `failed_items` counts the items that batches left out, `usage` is what models took. The journal of a successful
-        run is removed unless it `is_kept`. Return True if old runs are to be pruned: once a day, and after a large run.
+        `failed_items` counts the items that batches left out, `usage` is the models' (Usage.total). The journal of a
+        successful run is removed unless it `is_kept`. Return True if it is time to prune old runs: once a day, and
+        after a large run.
         """
         ms, shapes = (time.monotonic() - self._begun) * 1000, {key: describe(value) for key, value in store.items()}
         some = {"error": error, "failed_items": failed_items, "usage": usage}
@@ -216,7 +217,7 @@ class RunLog:
         return self._size > _LARGE or result_of(os.path.getmtime, pruned, otherwise=0.0) < time.time() - _DAY
 
     def release(self) -> None:
-        """Release the lock; nothing is written any more."""
+        """Release the lock and close the events; the log must not be written after that."""
         for fd in (self.lock, self._files[EVENTS]):
             with Ignoring(OSError):  # write_line gave up on a full disk, or a node closed a descriptor of ours
                 self._size += os.fstat(fd).st_size
@@ -227,15 +228,15 @@ class RunLog:
 def write_status(directory: str, counts: dict[str, Any]) -> None:
     """Replace the status of a map: total, left (None if unknown), done, failed, begun, usage (Usage.total), time (s).
 
-    `begun` counts the failed items that have begun a step which does not repeat. A map calls this at most once a
-    second, and goes on if it fails.
+    `begun` counts the failed items that began a step which must not be repeated. A map calls this at most once a
+    second. A failed write is ignored.
     """
     with Ignoring(OSError):  # the disk may have room again for the next status
         replace(os.path.join(directory, STATUS), encode(counts) + b"\n", mode=0o600, lasts=False)
 
 
 def _note_order(parent: str, run_id: str) -> None:
-    """Note the runs whose ids are from a later time than this one's: the clock was ahead when they began."""
+    """Note in AHEAD the runs whose ids have a later time than this one's: the clock was ahead when they began."""
     times = 10  # a ULID begins with ten characters of time; the rest is random
     later = {id for id in os.listdir(parent) if len(id) == len(run_id) and id[:times] > run_id[:times]}
     if later and (later := later - noted_order(parent).keys()):
@@ -258,7 +259,7 @@ def _no_journal(why: str, exit: int) -> PflowError:
 
 def _remove(directory: str) -> None:
     """Remove the directory of a run that has not begun."""
-    with Ignoring(OSError):  # to import shutil takes a descriptor, and a failure may be that none is left
+    with Ignoring(OSError):  # importing shutil needs a descriptor, and the run may have failed for want of one
         import shutil
 
         shutil.rmtree(directory, ignore_errors=True)
@@ -269,25 +270,25 @@ def _lock(directory: str) -> int:
     mark, fd = open_lock(os.path.join(directory, LOCK))
     with Opened(mark):
         take_lock(fd)
-        with Ignoring(OSError):  # on a full disk the lock alone must do
+        with Ignoring(OSError):  # a full disk takes no mark, but the lock still holds
             # `pflow cancel` reads it. Marks have one length, so a new one covers the old.
             os.pwrite(mark, mark_of(os.getpid()), 0)
         return fd
 
 
 def open_lock(file: str) -> tuple[int, int]:
-    """Open a lock's file twice: to write which process has it, and to lock it. Programs inherit only the second."""
+    """Open a lock's file twice: to write its owner's mark, and to lock it. Programs inherit only the second."""
     mark = open_private(file)
-    # Programs cannot write what they inherit for reading; but NFS locks only what is open for writing.
+    # Programs that inherit a descriptor for reading cannot write the mark. NFS locks only files open for writing.
     fd = os.dup(mark) if is_on_network(file) else os.open(file, os.O_RDONLY | os.O_CLOEXEC)
     os.set_inheritable(fd, True)
     return mark, fd
 
 
 def mark_of(pid: int) -> bytes:
-    """Return a process's number and, if the system has /proc, its start, so that no later process has the same mark.
+    """Return the mark of a process: its number and, if the system has /proc, its start time.
 
-    Raises OSError if it has ended.
+    A later process with the same number has another mark. Raises OSError if the process has ended.
     """
     if not os.path.isdir("/proc/self"):
         return b"%20d %20d\n" % (pid, 0)

@@ -1,4 +1,4 @@
-"""The state of a run by the records of its journal: its visits, and the files that they read."""
+"""The state of a run, rebuilt from the records of its journal: its visits, and the files that they read."""
 
 from __future__ import annotations
 
@@ -26,20 +26,20 @@ UNSOUND = (AttributeError, LookupError, TypeError, ValueError)
 """The errors that damaged records raise."""
 
 MISSING = "missing"
-_LARGEST = 1 << 30  # bytes; a larger file, which most steps only move, takes too long to digest: size and time count
+_LARGEST = 1 << 30  # bytes; digesting a larger file takes too long, so its size and time stand for its content
 
 
 class Records:
     """The state of an unfinished run, by the paths of its visits and items (Context.visit_path).
 
-    `begin` is the first record (driver/initial_state.py), with the `models` that were chosen since, each with its step
-    and param, the first visit that `started` and may not repeat, and True if the run was `superseded` by another.
-    `done` has the `end` of each finished visit, `interrupted` the `start` of each that may not repeat and has no known
-    end, `failed` the failures of others, `files` what was read of files.
+    `begin` is the first record (driver/initial_state.py) with three members added: the `models` chosen since then, each
+    with its step and param; `started`, the first visit that must not be repeated; `superseded`, True if another run
+    took its place. `done` has the `end` record of each finished visit, `interrupted` the `start` of each unfinished
+    visit that must not be repeated, `failed` the failures of other visits, `files` the states of the files read.
     """
 
     def __init__(self, records: Iterable[Record]) -> None:
-        """Raises PflowError (65) if they do not begin as a journal does, or one is no record of this version."""
+        """Raises PflowError (65) if the first record does not begin a journal, or this version cannot read a record."""
         self.begin: Record = {}
         self.done: dict[str, Record] = {}
         self.interrupted: dict[str, Record] = {}
@@ -132,14 +132,14 @@ def is_withheld(record: Record) -> bool:
 
 
 def compacted(every: list[Record]) -> Iterator[Record]:
-    """Yield the records that say as much as all of these; records inside a finished visit are left out."""
+    """Yield fewer records that rebuild the same state; records inside a finished visit are left out."""
     known = Records(every)
     yield known.begin
     yield from known.files.compacted()
     kept = {outer for path, record in known.done.items() if "error" in record for outer in outer_paths(path)}
-    finished = known.done.keys() - kept  # a failed item may run again, and so may all around it
+    finished = known.done.keys() - kept  # a failed item, and each visit around it, may run again
     ends = [record for path, record in known.done.items() if finished.isdisjoint(outer_paths(path))]
-    is_whole = any(map(is_withheld, every))  # a step that runs again for its secret may read any value
+    is_whole = any(map(is_withheld, every))  # a step that runs again, to write its secret anew, may read any value
     yield from ends if is_whole else _without_replaced(ends)
     for path, record in (known.interrupted | known.failed).items():
         if known.done.keys().isdisjoint(outer_paths(path)):
@@ -172,7 +172,7 @@ def _without_replaced(ends: list[Record]) -> Iterator[Record]:
 
 
 def _step_of(record: Record) -> str:
-    """Return the path of the step that a record's visit is of; the record's own path for an item."""
+    """Return the path of the step that an `end` record's visit belongs to; for an item, the item's path."""
     path: str = record["end"]
     scope, _, last = path.rpartition("/")
     return path if path.endswith("]") else f"{scope}/{last.partition('@')[0]}"
@@ -220,13 +220,14 @@ def _list(pattern: str, directory: str, hidden: bool, kind: str) -> list[str]:
 
 
 class FileStates:
-    """The files that the steps of a run have read: their states then, or as a later step of the run left them.
+    """The files that the steps of a run have read, each with the state that it should still have.
 
-    `reads` has, by key, the state that each visit found. `changed_files` are the files that the run wrote or removed.
+    That is the state that a step read, or that a later step of the run left. `reads` has it by key, then by visit.
+    `changed_files` are the files that the run wrote or removed. `inside` has the keys by the flow around their visits.
 
-    `inside` has the keys by the flow around their visits. Two forms of records make it: `{"read": VISIT, "files": {KEY:
-    STATE}}`, and `{"left": {KEY: STATE}}` for what a visit changed; before the change a state of None is written, which
-    stays if the process is killed.
+    Two forms of records make it: `{"read": VISIT, "files": {KEY: STATE}}` for files that a visit read, and `{"left":
+    {KEY: STATE}}` for files that it changed. The latter is written twice: before the change with a state of None, so
+    that a killed process leaves "unknown", and after it.
     """
 
     def __init__(self) -> None:
@@ -245,7 +246,7 @@ class FileStates:
             self.changed_files[key] = None
 
     def compacted(self) -> Iterator[dict[str, Any]]:
-        """Yield the records that say as much as all that were added."""
+        """Yield fewer records that rebuild the same state."""
         if self.changed_files:
             yield {"left": dict.fromkeys(self.changed_files)}
         for key, readers in self.reads.items():
@@ -253,7 +254,7 @@ class FileStates:
                 yield {"read": visit, "files": {key: state}}
 
     def changes(self, counts: Callable[[str], bool]) -> Iterator[Change]:
-        """Yield the first change of each file since a visit that `counts`."""
+        """Yield the first change of each file since a visit read it; only visits for which `counts` is true."""
         for key, readers in self.reads.items():
             found = [(visit, then) for visit, then in readers.items() if then is not None and counts(visit)]
             now = state_of(key) if found else None

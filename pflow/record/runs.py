@@ -65,7 +65,7 @@ class RecordedRun:
         log = self.read(EVENTS)
         first, last = parse_event(log.partition(b"\n")[0]) or {}, next(_events(log, is_back=True), {})
         self.about = first if first.get("event") == "run" else {}
-        """The first event of the run, and `end`, the last one; empty without such an event."""
+        """The run's first event; `end` is its last one. Each is empty if the log does not have it."""
         self.end = last if last.get("event") == "finish" else {}
         self.damaged = [] if self.about else [EVENTS]
         """The files in the run's directory that are damaged."""
@@ -339,10 +339,10 @@ def _runs_in(parent: str) -> list[tuple[float, str]]:
 
 
 def _order(id: str, noted: dict[str, str]) -> tuple[str, int]:
-    """Return the sort key of a run: its id and 0.
+    """Return the sort key of a run: an id, and 0 or less.
 
-    For a run that began while the clock was ahead: the id of the first run after it that did not, and minus the number
-    of runs up to that one.
+    The id is its own. A run that began while the clock was ahead sorts below the next run that began with a right
+    clock: it has that run's id, and minus the number of runs between here and there.
     """
     steps = 0
     while is_ulid(after := noted.get(id, "")) and after < id:

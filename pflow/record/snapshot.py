@@ -39,13 +39,14 @@ class Snapshot:
     def __init__(self, secrets: Secrets | None = None) -> None:
         self.flow_hash = ""
         self.seal: Any = None
-        """The seal of the bounds in `place` (pflow.record.journal), as it was kept."""
+        """The seal of the bounds in `place` (pflow.record.journal), read from the file and not checked yet."""
         self.config_overrides: dict[str, dict[str, Any]] = {}
         self.cli_injections: dict[str, Any] = {}
         self.place: dict[str, Any] = {}
         self.piped: dict[str, Any] = {"as": NOTHING, "last": None, "paths": [], "again": []}
-        """The form of the piped data (`as`: raw, store or json), the place that the pipe carried (`last`), the `paths`
-        that the data is put at, and the paths that a replay needs from a pipe `again`: secret or too large to be kept.
+        """The piped data: its form (`as`: raw, store or json), the place that the pipe carried (`last`), and the
+        `paths` in `cli_injections` that have its values. `again` lists the paths whose values were secret or too large
+        to keep, so that a replay needs them from a pipe again.
         """
         self._size = 0
         self._secrets = secrets
@@ -78,9 +79,9 @@ class Snapshot:
             raise ValueError(piped["as"])
 
     def note_inputs(self, wired: WiredFlow, params: Values, data: Values, stored: Mapping[Path, Any]) -> None:
-        """Note the values of flags and answers, and of variables, since a replay may have others.
+        """Note the values that came from flags, answers and variables: at a replay the variables may have changed.
 
-        `params` and `data` are by step and name, `stored` go into the store.
+        `params` and `data` are values by step and name, `stored` are the values that go into the store.
         """
         if wired.flow.dialect == "pipe":
             self._note_flags_of_steps(wired, data)
@@ -98,7 +99,7 @@ class Snapshot:
                 self.override(id, key, MASK if field.is_secret else from_environment(field))
 
     def _note_flags_of_steps(self, wired: WiredFlow, data: Values) -> None:
-        """Note the flags inside pipe syntax that no flag of the run replaces; a flag with a template is wiring."""
+        """Note the constant flags inside pipe syntax that no flag of the run replaces; templates are in the flow."""
         for step in wired.steps.values():
             for key, source in step.params.items():
                 if isinstance(source, Constant):
@@ -115,7 +116,7 @@ class Snapshot:
         return (step.id, key) if is_own or write_path(place) in self.cli_injections else place
 
     def note_piped(self, wired: WiredFlow, intake: Intake, store: dict[str, Any]) -> None:
-        """Note raw input, or from a piped store the keys that the flow may read (`store`) and the first step's read."""
+        """Note the piped data: raw input, or the keys that the flow may read (`store`) and the first step's read."""
         document = intake.document
         secret = {str(path[0]) for step in wired.steps.values() for path in step.secret_paths()}
         secret |= {str(each.path[0]) for each in wired.inputs.values() if each.secret}
@@ -124,18 +125,18 @@ class Snapshot:
             secret.add(str(parse_path(last)[0]))
         self.piped |= {"as": "json" if intake.kind == STORE and document.own else intake.kind, "last": last}
         if intake.kind == RAW:
-            self._inject_unless(secret, ("stdin",), document["stdin"], "stdin")
+            self._note_piped_value(secret, ("stdin",), document["stdin"], "stdin")
             return
         for key, value in store.items():
-            self._inject_unless(secret, (key,), value, key)
+            self._note_piped_value(secret, (key,), value, key)
         if last is not None and wired.first_read is not None:
             id, key = wired.first_read
             source = wired.steps[id].sources.get(key)
             if source is not None and source.paths == (parse_path(last),):
-                self._inject_unless(secret, (id, key), find(document, parse_path(last)), str(parse_path(last)[0]))
+                self._note_piped_value(secret, (id, key), find(document, parse_path(last)), str(parse_path(last)[0]))
 
     def follow(self, other: Snapshot) -> None:
-        """Add the values of the run that is replayed. Raises PflowError (65) if the pipe brings other data."""
+        """Add the values of `other`, the run that is replayed. Raises PflowError (65) if the pipe brings other data."""
         for path in other.piped["paths"] if other.piped["again"] else ():
             if self.cli_injections.get(path) != other.cli_injections[path]:
                 what = f"cannot replay the run: '{path}' from the pipe differs from that of the run"
@@ -149,14 +150,14 @@ class Snapshot:
         self.config_overrides.setdefault(step, {})[param] = kept(value)
 
     def inject(self, path: Path, value: Any) -> None:
-        """Note a value that is put at a path of the store, instead of a value from the pipe."""
+        """Note a value that is put at a path of the store; it replaces one noted from the pipe."""
         text = write_path(path)
         self.cli_injections[text] = kept(value)
         for name in ("paths", "again"):
             if text in self.piped[name]:
                 self.piped[name].remove(text)
 
-    def _inject_unless(self, secret: set[str], path: Path, value: Any, key: str) -> None:
+    def _note_piped_value(self, secret: set[str], path: Path, value: Any, key: str) -> None:
         """Note a value from the pipe under a key, with its secrets masked.
 
         Only a digest is noted once the values from the pipe exceed 10 MB. Bytes that are UTF-8 are noted as text.
@@ -193,7 +194,7 @@ def place_of(flow: FlowSpec) -> dict[str, Any]:
 
 
 def directory_of(flow: FlowSpec) -> str:
-    """Return the absolute path of the directory that relative paths in a flow start from."""
+    """Return the absolute path of the directory that a flow's relative paths start from."""
     return here() if flow.directory == "." else os.path.normpath(os.path.join(here(), flow.directory))
 
 
@@ -213,7 +214,7 @@ def environment_params(wired: WiredFlow, given: Values) -> Iterator[tuple[str, s
 
 
 def own_params(step: WiredStep) -> Iterator[tuple[str, Field]]:
-    """Yield the params of a step; for a subflow, those that its steps do not set."""
+    """Yield the params of a step by name; for a subflow, the params that its steps leave unset, as `inner.param`."""
     if step.subflow is None:
         yield from step.interface.params.items()
         return
@@ -229,7 +230,7 @@ def _is_pipe_secret(wired: WiredFlow) -> bool:
 
 
 def _masked(value: Any, secret: set[str]) -> Any:
-    """Mask the secret members of a piped object of the user's, which become keys of the store."""
+    """Mask the secret members of a piped JSON object, whose members become keys of the store."""
     if not isinstance(value, dict):
         return value
     return {key: MASK if key in secret else member for key, member in value.items()}

@@ -127,7 +127,7 @@ def _event_of(step: dict[str, Any], time: float) -> Event:
 
 
 def values_of(run: RecordedRun, trace: Trace) -> WrittenValues | None:
-    """Return the values that each visit of a run wrote; None without a journal, or with a damaged one."""
+    """Return the values that each visit of a run wrote; None if the journal is missing or damaged."""
     try:
         kept = run.written()
     except PflowError as error:
@@ -138,13 +138,13 @@ def values_of(run: RecordedRun, trace: Trace) -> WrittenValues | None:
 
 
 def store_with(trace: Trace) -> Trace:
-    """Return a trace whose final store has its known values: those that the run began with, and its `values`.
+    """Return the trace with the known values in its final store: the values it began with, and those its visits wrote.
 
-    A value without its key's type and size is left out: a part of it was not kept.
+    A value that differs from its key in type or size is left out: only a part of it was kept.
     """
     known, values = Document(), trace.get("values") or {}
     injected = (trace["snapshot"] or {}).get("cli_injections", {})
-    # A digest stands for a value that was too large.
+    # Of a value that was too large, the snapshot has only a digest.
     begun = {path: value for path, value in injected.items() if "$digest" not in str(value)[:9]}
     visits = [visit for visit in trace["execution_trace"] if "outer" not in visit]
     for places, wrote in [((), begun), *((visit["write_keys"], values.get(visit["number"], {})) for visit in visits)]:
@@ -162,7 +162,7 @@ def store_with(trace: Trace) -> Trace:
 
 
 def visit_paths(visits: Iterable[TracedVisit]) -> dict[int, str]:
-    """Return the path of each visit by its number, as in RecordedRun.written, which has other paths inside items."""
+    """Return the path of each visit by its number. They are the paths of RecordedRun.written, except inside items."""
     paths: dict[int, str] = {}
     for visit in visits:
         scope = f"{paths[visit['outer']]}/" if "outer" in visit else ""

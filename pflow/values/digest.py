@@ -1,4 +1,4 @@
-"""Digests: the SHA-256 of a value, written as bytes that no other value has."""
+"""Digests: the SHA-256 of a value, which is first encoded so that no two values have the same bytes."""
 
 from __future__ import annotations
 

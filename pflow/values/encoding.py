@@ -1,4 +1,4 @@
-"""Data that may not be UTF-8: the --encoding that reads it, the byte that does not fit, or the kind of its file."""
+"""Data that may not be UTF-8: decoding it with --encoding, finding the wrong byte, recognizing the kind of file."""
 
 from pflow.errors import BAD_DATA, USAGE, Attempt, PflowError
 
@@ -23,7 +23,7 @@ WORKBOOK = "an Excel workbook"
 UNIT = "\x1f"
 """The unit separator of ASCII, between the cells of a workbook; the flags for CSV do not apply to it."""
 LOW = 7
-"""No text of one byte a character has a control character below this one."""
+"""The lowest control character in text with one byte for each character; a lower one means binary data."""
 
 _TABLE, _ATTACH = "soffice --headless --convert-to csv FILE", "pflow-llm --attachment=FILE"
 ZIP, _OFFICE = ("a zip archive", "unzip -p FILE"), ("an old Office file", _TABLE)
@@ -71,7 +71,7 @@ def split_encoding(encoding: str) -> tuple[str, str]:
 
         from pflow.text.naming import guess
 
-        is_for_bytes = "not a text encoding" in str(error)  # hex and base64 are codecs for bytes
+        is_for_bytes = "not a text encoding" in str(error)  # hex and base64 are codecs from bytes to bytes
         near = [] if is_for_bytes else [name.replace("_", "-") for name in aliases]
         why = "it is not a text encoding" if is_for_bytes else "no such encoding"
         hint = guess(codec, near, "utf-8, latin-1, utf-16, cp1252, …")
@@ -138,7 +138,7 @@ def wide_codec(data: bytes) -> str:
 
 
 def wide_bytes(value: object) -> bytes:
-    """Return the bytes of a value in UTF-16 or UTF-32, or the first of them if it was read as text; else no bytes."""
+    """Return the bytes of a value that is UTF-16 or UTF-32 (only the first ones, if it was read as text); else b""."""
     if isinstance(value, str):
         value = value[:_GLANCE].encode("utf-8", "replace") if "\0" in value else b""
     return value if isinstance(value, bytes) and wide_codec(value) else b""

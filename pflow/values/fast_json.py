@@ -1,7 +1,7 @@
-"""JSON that is large: rows, items and results by orjson, where it repays its import, and long texts in parts.
+"""Large JSON: orjson reads and writes rows, items and results where that repays its import; long texts go in parts.
 
-Values and refusals are those of jsontext. The bytes that orjson writes may differ: 1e-07 is 1e-7 here. So digests,
-cache keys and documents are jsontext's. A long text is read and written in parts, so that no step holds a second copy.
+It accepts and refuses the same values as jsontext. But orjson may write other bytes (1e-7 for 1e-07), so digests, cache
+keys and documents use jsontext. A long text is read and written in parts, so that no second copy is in memory.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ LARGE = 1_000_000
 """The size in bytes from which orjson is imported: the import takes longer than a whole plain stage."""
 
 _DEPTH = 200
-"""With more brackets, data may be nested more deeply than jsontext reads. orjson reads it, but writes 254 levels."""
+"""The most brackets of data that is surely not nested too deeply: orjson reads any depth, but writes 254 levels."""
 
 _PART = 1 << 20
 """The characters or bytes of a long text that are written or read at once."""
@@ -64,7 +64,7 @@ def encode_each(values: list[Any], ends: tuple[bytes, bytes, bytes] = _LINES, *,
     written = _dumps(values)
     rows: bytes | memoryview
     if written is not None and {*map(type, values)} == {dict} and written.count(b"},{") == len(values) - 1:
-        rows = memoryview(written.replace(b"},{", b"}%b{" % between))[1:-1]  # by the count no text has a },{
+        rows = memoryview(written.replace(b"},{", b"}%b{" % between))[1:-1]  # the count shows that no text contains },{
     else:
         rows = between.join([encode(each) if written else jsontext.encode(each, escape=escape) for each in values])
     return b"".join((before, rows, behind)) if values else b""
@@ -177,7 +177,7 @@ def _parts(data: bytes | memoryview) -> Iterator[str]:
 
 
 def _safe_end(data: bytes | memoryview, start: int, end: int) -> int:
-    """Return the last cut up to `end` that splits no escape and no character; without one, the end of the data."""
+    """Return the last place up to `end` that splits no escape and no character; if there is none, the data's end."""
     while start < end < len(data):
         escape = bytes(data[max(end - _ESCAPE, start) : end]).rfind(b"\\")
         if escape < 0 and not 0x80 <= data[end] < 0xC0:

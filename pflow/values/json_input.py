@@ -1,4 +1,4 @@
-"""JSON text from people, models and servers: read strictly, with errors that name line and column; not too much."""
+"""JSON text from people, models and servers: read strictly, up to a number of values; errors name line and column."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ def has_too_many_values(data: bytes | bytearray) -> bool:
     bare = data.replace(b"\\\\", b"").replace(b'\\"', b"").translate(None, _OTHERS).replace(b'""', b"")
     string = re.compile(rb'"[^"\r\n]*(?:["\r\n]|\Z)|[\r\n]+')
     opened = b""
-    for at in range(0, len(bare), _PIECE):  # in parts: the pieces of all of it would fill the memory
+    for at in range(0, len(bare), _PIECE):  # in parts: splitting all of it at once would fill the memory
         part = opened + bare[at : at + _PIECE]
         most -= sum(map(len, string.split(part)))
         last = max(part.rfind(b"\n"), part.rfind(b"\r")) + 1

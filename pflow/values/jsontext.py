@@ -18,7 +18,7 @@ from pflow.errors import BAD_DATA, PflowError
 quote = encode_basestring
 
 LOWEST, HIGHEST = -(1 << 63), 1 << 64
-"""The range of integers that JSON may have here, without its end. Others are refused, since a float rounds them."""
+"""The range of integers in JSON (HIGHEST itself is outside). Others are refused, since many programs round them."""
 
 LONG = 1 << 24
 """The size of a text, in bytes or characters, from which it is read and written in parts (fast_json)."""
@@ -125,7 +125,7 @@ def _scanner(context: type[_Strict]) -> Callable[..., tuple[Any, int]]:
             raise ScanError("no JSON value", stop.value) from None
         except RecursionError:
             raise ScanError("nested too deeply", at) from None
-        if sys.version_info >= (3, 12):  # where the C parts nest more deeply than our functions can follow
+        if sys.version_info >= (3, 12):  # since then the C parts read deeper nesting than our functions can follow
             limit = sys.getrecursionlimit()
             if text.count("[", at, end) + text.count("{", at, end) > limit and is_deeper(value, limit):
                 raise ScanError("nested too deeply", at)

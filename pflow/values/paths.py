@@ -107,7 +107,7 @@ def look_inside(value: Any) -> Any:
 
 
 def fault_inside(text: str) -> str:
-    """Return `: the integer … does not fit in 64 bits` for JSON with such a number, which stays a text; else ""."""
+    """Return `: the integer … does not fit in 64 bits` if that is why this JSON stays a text; else ""."""
     try:
         decode(text.encode())
     except TooLarge as error:

@@ -29,7 +29,7 @@ class Secrets:
 
     def __init__(self, others: Secrets | None = None) -> None:
         """Begin with the secrets of `others`; those that are added here are not added there."""
-        # With the forms stands the number of their texts: another thread may add a text while the forms are made.
+        # The number of texts is kept with their forms: another thread may add a text while the forms are made.
         self._forms: tuple[int, list[str]] = others._forms if others else (0, [])
         self._texts: set[str] = set(others._texts) if others else set()
 
@@ -48,7 +48,7 @@ class Secrets:
         if self._forms[0] < len(self._texts):
             texts = self._texts.copy()
             forms = {form for secret in texts for form in _forms(secret)}
-            # The longest first: a secret inside another one would leave the rest of that readable.
+            # The longest first: masking a secret inside a longer one would leave the rest of the longer one readable.
             self._forms = len(texts), sorted(forms, key=len, reverse=True)
         for form in self._forms[1]:
             text = text.replace(form, MASK) if len(form) >= _SHORT else _without_word(text, form)
@@ -112,7 +112,7 @@ def _texts(value: Any) -> Iterator[str]:
 
 
 def _forms(secret: str) -> Iterator[str]:
-    """Yield a secret as Python, JSON, URLs and shell words write it, one in another too, and as `shorten` cuts it."""
+    """Yield a secret as Python, JSON, URLs and shells write it, also one inside another, and as `shorten` cuts it."""
     from json import dumps
     from shlex import quote as shell_word
     from urllib.parse import quote, quote_plus
@@ -154,17 +154,17 @@ _WORDS = {"secret", "secrets", "password", "passwd", "passphrase", "token", "cre
 _KEYS = r"(^|_)(api|access|auth|private|secret|signing|encryption|ssh)_?key(_|$)"
 _LIKELY = ("token", "password", "secret", "api_key")
 
-# A name has at most 100 letters and begins after the first dashes only: else a long row of letters or dashes would be
-# searched from each of them.
+# A name has at most 100 letters, and begins only after the first dashes: otherwise the regex would start again at each
+# character of a long row, which takes quadratic time.
 _FLAG = r"""(?x)
 (?: (?<!-)-{2,}([\w.][\w.-]{0,99}) (?: :?= | @ | \s+(?!-) )  |  \b([A-Za-z_][\w.-]{0,99}) :?= )
 ( (?: '[^']*(?:'|$) | "(?:[^"\\]|\\.)*(?:"|$) | \\. | [^\s'"\\] )+ )"""
 
 
 def find_secrets(text: str, names: Collection[str] = ()) -> list[tuple[int, int]]:
-    """Find the values of secret flags in a text. A flag is secret by the words of its name, in `names`, or almost so.
+    """Find the values of secret flags in a text, also of NAME=VALUE without dashes.
 
-    NAME=VALUE without dashes counts as a flag too.
+    A flag is secret if its name is in `names`, has a word such as `token`, or is nearly such a name.
     """
     import re
 
@@ -179,7 +179,7 @@ def find_secrets(text: str, names: Collection[str] = ()) -> list[tuple[int, int]
 
 
 def mask_flags(error: Failure, words: Sequence[str], names: Collection[str] = ()) -> Failure:
-    """Mask an error with the values that a command's words give to secret flags."""
+    """Mask in an error the values that a command's words give to secret flags."""
     from shlex import quote
 
     parts = [word.partition("=") if word.startswith("--") else (word, "", "") for word in words]
@@ -201,7 +201,7 @@ def of_environment(least: int = 6) -> list[str]:
 
 
 def _unlike_words() -> list[str]:
-    """Return those secrets of the environment that no text has by chance: not a word, not short, not a path."""
+    """Return the secrets of the environment that no text has by chance: long ones that are no word or path."""
     values = of_environment(8)
     return [each for each in values if not each.isalpha() and not (os.path.isabs(each) and os.path.exists(each))]
 

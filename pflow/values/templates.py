@@ -97,7 +97,7 @@ def broken_references(text: str) -> list[str]:
 
 
 def double_braces(text: str) -> Iterator[tuple[str, str]]:
-    """Yield each `{{name}}` of other templates, and the reference that it would be here, for a warning."""
+    """Yield each `{{name}}`, as other template languages write it, with pflow's way to write it, for a warning."""
     for rest in text.split("{{")[1:]:
         inner, close, _ = rest.partition("}}")
         path = result_of(braced_path, inner.strip(), of=ValueError, otherwise=None) if close else None
@@ -106,10 +106,10 @@ def double_braces(text: str) -> Iterator[tuple[str, str]]:
 
 
 def unfilled_references(text: str) -> Iterator[list[Path]]:
-    """Yield, for each reference in a text without templates, the paths that it may mean: for `$a.b` (a,) and (a, b).
+    """Yield the paths that each reference may mean, in a text that is not a template: for `$a.b` (a,) and (a, b).
 
-    A shell's own forms (`${a:-x}`, `${#a}`) are references too. Left out are variables that the text itself sets, and
-    each `$name` that no shell would expand: behind a backslash and in single quotes.
+    A shell's own forms (`${a:-x}`, `${#a}`) are references too. Variables that the text itself sets are left out, and
+    so is a `$name` after a backslash or in single quotes, which a shell would not expand.
     """
     at, quote = 0, ""
     while at < len(text):
@@ -140,7 +140,7 @@ def _shell_reference(text: str, at: int) -> tuple[Path | None, int]:
 
 
 def uses_arguments(command: str) -> bool:
-    """Return True if a shell command may use its arguments: by a `$`, or in a file that it reads with `.`."""
+    """Return True if a shell command may use its arguments: it has a `$`, or begins with `. `, which runs a file."""
     return "$" in command or command.startswith(". ")
 
 
@@ -158,9 +158,9 @@ def is_reference(text: str) -> bool:
 
 
 def parse_place(text: str, *, or_template: bool = False) -> Path:
-    """Parse a path. Raises ValueError for a template, and says what to write instead.
+    """Parse a path. Raises ValueError for a template, with a message that says what to write instead.
 
-    With `or_template` that may be the template behind its prefix.
+    `or_template`: a template after the prefix TEMPLATE is allowed too, so the message may advise that.
     """
     if not (text.startswith(TEMPLATE) or "${" in text.partition('["')[0]):
         return parse_path(text)
@@ -260,7 +260,7 @@ def _inside_text(value: Any) -> str:
 
 
 def _refuse_wide(value: Any) -> None:
-    """Raise PflowError (65) for an inserted value in UTF-16: nothing can decode it behind other text."""
+    """Raise PflowError (65) for an inserted value in UTF-16 or UTF-32: after other text it could not be decoded."""
     from pflow.values.encoding import not_utf8, remedy, wide_bytes
 
     if data := wide_bytes(value):
@@ -294,7 +294,7 @@ def check_keyless(*names: Any) -> None:
 
 
 def _is_in_origin(begun: str) -> bool:
-    """Return True if this beginning of a URL ends in the scheme, user, host or port: a value would go on there."""
+    """Return True if this beginning of a URL ends inside the scheme, user, host or port; a value would continue it."""
     scheme, _, rest = begun.partition(":")
     rest = rest if rest.startswith("//") and "/" not in scheme else begun
     return not set("/?#\\") & set(rest.removeprefix("//"))

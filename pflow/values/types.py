@@ -202,8 +202,8 @@ _READERS: dict[str, Any] = {
 def fit(type: Type, value: Any, *, is_input: bool = False) -> Any:
     """Convert a store's value for a read of this type. Raises ValueError naming both if it does not fit.
 
-    For an input that a flow declares, a text is read as that of its flag, without a newline at its end; for a list, it
-    gives what a batch over it would.
+    The value of an input that a flow declares (`is_input`) may also be a text: it is read like the text of a flag,
+    without a final newline, or for a list split like the items of a batch.
     """
     if type.name == "list":
         value = items_in(value) if is_input else list_in(value)
@@ -243,7 +243,7 @@ def _fit_items(type: Type, items: list[Any], *, is_input: bool) -> list[Any]:
 def names_schema_file(text: str) -> bool:
     """Return True if a schema's text is a file's path: neither JSON nor llm's short form, such as `name, age int`.
 
-    A word that may be a field's name is one if there is no such file.
+    A single word may be a field's name or a path: it is a path if the file exists.
     """
     is_word = not text.lstrip(BLANK).startswith("{") and "," not in text and len(text.split()) == 1
     return is_word and (not text.strip().isidentifier() or os.path.lexists(text))
@@ -256,11 +256,11 @@ def list_in(value: Any) -> Any:
 
 
 _CUT = ('["', "[{", "[[", '{"')
-"""The beginnings of a first line whose JSON goes on. `[2` is none of them: a line of a log may begin so."""
+"""The beginnings of truncated JSON. `[2` is not among them, since a line of a log may begin with it."""
 
 
 def items_in(value: Any) -> Any:
-    """Return the items of a batch. A text has those of the JSON list in it, or else its lines that are not blank.
+    """Return the items of a batch: the values of a list, or of the JSON list in a text, or the text's nonblank lines.
 
     Truncated JSON stays one text: its lines are not items.
     """
@@ -274,7 +274,7 @@ def items_in(value: Any) -> Any:
 
 
 def _as_text(value: Any) -> Any:
-    """Convert to text everything but null and bytes that are not UTF-8."""
+    """Convert a value to text; null and bytes that are not UTF-8 stay unchanged."""
     if isinstance(value, bytes):
         return text_or_bytes(value)
     return None if value is None else text_of(value)
@@ -285,7 +285,7 @@ _LEAVES = {"int": "an int", "float": "a float", "bool": "a bool", "bytes": "byte
 
 
 def type_below(type: Type, path: Path, at: int) -> tuple[Type, str]:
-    """Return the type at a path, of which `path[:at]` leads to `type`, and a fault or ""; `any` if it is unknown."""
+    """Return the type at `path`, given the `type` at `path[:at]`, and a fault or "". An unknown type is `any`."""
     for n in range(at, len(path)):
         step, fault = path[n], ""
         if type.fields and str(step) in type.fields:

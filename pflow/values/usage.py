@@ -1,4 +1,4 @@
-"""The tokens, calls and cost of models' answers, added up in this one place, and the calls that a budget may limit."""
+"""Usage of models: adding up the tokens, calls and cost of answers, and making calls that a budget may limit."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from pflow.errors import BAD_DATA, TIMED_OUT, TRY_AGAIN, PflowError
 
 if TYPE_CHECKING:
     Amounts = dict[str, float]
-    """Calls, tokens and cost, each where it has a limit."""
+    """Numbers of `calls`, `tokens` and dollars (`cost`); those without a limit may be missing."""
 
     Gate = Callable[[str, dict[str, Any]], Any]
-    """A question to the budget of a run (pflow.driver.budget) or to the limiter of a map, and its answer.
+    """A function that asks the budget of a run (pflow.driver.budget) or the limiter of a map, by a question's name.
 
-    `begin` returns the ticket of a call, or None while the call has to wait; `reserved` the amounts reserved for it;
-    `end` True if the provider refused the call and it is to be sent again.
+    `begin` returns the ticket of a call, or None while the call has to wait. `reserved` returns the amounts reserved
+    for the call, and `end` True if the provider refused it and it has to be sent again.
     """
 
 MEMBERS = ("model", "tokens", "cost", "calls", "unpriced")
@@ -23,7 +23,7 @@ MEMBERS = ("model", "tokens", "cost", "calls", "unpriced")
 
 
 class Usage:
-    """A sum over models' answers: `calls` counts them, `unpriced` those without a known price. No price is guessed."""
+    """A sum over models' answers: `calls` counts them, `unpriced` those without a known price."""
 
     def __init__(self, *parts: dict[str, Any]) -> None:
         self.model = ""  # the model of all calls; empty if they differ
@@ -55,7 +55,7 @@ class Usage:
         for side, count in tokens.items():
             self.tokens[side] = self.tokens.get(side, 0) + count
         if cost is not None:
-            self.cost = round((self.cost or 0) + cost, 12)  # 0.1 + 0.2 is 0.3 for whoever reads it
+            self.cost = round((self.cost or 0) + cost, 12)  # so that 0.1 + 0.2 is shown as 0.3
 
     def members(self) -> dict[str, Any]:
         """Return the known members, for an event; `calls` and `unpriced` only for several calls."""
@@ -132,7 +132,7 @@ def usage_of(error: BaseException | None) -> dict[str, Any]:
 
 
 def amount(value: Any) -> Any:
-    """Return a count or a price; None for anything else."""
+    """Return `value` if it is a count or a price; else None."""
     is_one = isinstance(value, int | float) and not isinstance(value, bool)
     return value if is_one and 0 <= value < 1e15 else None
 
@@ -141,7 +141,7 @@ BUDGET = {"calls": "max_calls", "tokens": "max_tokens_total", "cost": "max_cost"
 """The flag of each amount that a budget limits."""
 
 BYTES = 4
-"""The bytes of UTF-8 that a token of a question has on average; models count the real number only afterwards."""
+"""The average bytes of UTF-8 in a token: an estimate, since the real number of tokens comes with the answer."""
 
 _MAY_BILL = (TIMED_OUT, TRY_AGAIN, BAD_DATA)
 """The exit codes of calls that a provider may bill though they failed, unless it refused them with an HTTP status."""
@@ -173,19 +173,19 @@ class Calls:
         return Calls(self.gate, is_priced=self.is_priced, in_map=self.in_map)
 
     def spend(self, usage: dict[str, Any]) -> None:
-        """Count the usage of models that were asked without a Call, such as an agent's, failed tries too."""
+        """Count the usage of models that were asked without a Call, such as an agent's, in failed tries too."""
         if usage:
             self.gate("spent", {"spent": usage})
 
 
 class Call:
-    """A call of a model: `with Call(calls, model) as call`, which sets `call.usage` once that is known.
+    """A call of a model: `with Call(calls, model) as call:`. The block sets `call.usage` once the usage is known.
 
     `size` is the bytes of the question, `most` the tokens and dollars that the call reserves until it has ended. A call
-    that `is_capped` stays within what is `reserved` for it: all that is left, up to `most`. Raises PflowError (79) if
-    the budget has no room for the call. In a map, a refusal by the provider ends the block without an exception: the
-    call is to be made again. A call that ends by a signal, a time limit or a broken answer counts as much as it
-    reserved: nobody knows its cost, and the `usage` of the exception says so.
+    that `is_capped` keeps its answer within the `reserved` amounts: all that is left, up to `most`. Raises PflowError
+    (79) if the budget has no room for the call. In a map, a refusal by the provider ends the block without an
+    exception, and the call has to be made again. A call that ends by a signal, a time limit or a broken answer counts
+    as much as it reserved, since its cost is unknown; the `usage` of the exception then has only the model.
     """
 
     def __init__(
@@ -202,7 +202,7 @@ class Call:
         return self
 
     def reserved(self) -> Amounts:
-        """Return what is reserved for the call, of each amount that has a limit."""
+        """Return the amounts reserved for the call; only amounts that have a limit."""
         return dict(self.calls.gate("reserved", {"ticket": self._ticket}))
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> bool:
@@ -212,7 +212,7 @@ class Call:
         about["is_untold"] = not about["spent"] and (may_bill or not isinstance(error, Exception | None))
         if about["is_untold"]:
             vars(error)["usage"] = {"model": self.about["model"]}
-        elif not about["spent"] and getattr(error, "status", None):  # refused: a call, which no provider bills
+        elif not about["spent"] and getattr(error, "status", None):  # refused: providers do not bill such a call
             vars(error)["usage"] = {"model": self.about["model"], "cost": 0}
         used = about["spent"] or usage_of(error) or {"model": self.about["model"]}
         self.calls.made.append((self._begun, time.monotonic(), used, error))

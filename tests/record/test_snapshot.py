@@ -288,6 +288,6 @@ def test_a_path_that_is_not_utf_8_is_kept_as_its_bytes():
 )
 def test_of_more_only_the_digest_is_kept(piped, data):
     snapshot = Snapshot()
-    snapshot._inject_unless(set(), ("stdin",), piped, "stdin")
+    snapshot._note_piped_value(set(), ("stdin",), piped, "stdin")
     digest = f"sha256:{hashlib.sha256(data).hexdigest()}"
     assert snapshot.cli_injections == {"stdin": {"$digest": digest, "size": len(data)}}
