@@ -31,7 +31,7 @@ POLL, PATIENCE, NO_WORKER = 0.5, 8.0, 60.0
 """Seconds between two looks at the cluster, for an answer of the scheduler, and for the coming of a worker."""
 
 MOST, LARGE, SHORT = 256, 1 << 16, 0.1
-"""The most items of a task, the characters of one that travels alone, and the seconds that a task should take."""
+"""The most items of a task, the characters of an item that gets a task alone, and the seconds a task should take."""
 
 Answer = Callable[[str, Any, Callable[[Any], None]], None]
 
@@ -42,7 +42,7 @@ class _Item(NamedTuple):
     line: str
     alone: bool
     ticket: Any = None
-    """Of the limiter, for its call of a model."""
+    """The limiter's ticket for the item's call of a model."""
 
 
 class _Task(NamedTuple):
@@ -73,15 +73,15 @@ def _connect(scheduler: str) -> Any:
 class DaskExecutor:
     """Works on the items of a map on a cluster; each thread of a worker has one task at a time.
 
-    A task is for one worker, and is lost with it: the map decides whether its items are tried again. So dask runs none
-    twice, and at most the items that a worker is at are lost with it.
+    A task is for one worker, and is lost with that worker. dask never repeats a task, since only the map decides if an
+    item is tried again.
     """
 
     def __init__(
         self, scheduler: str, flow: ItemFlow, record: dict[str, Any], answer: Answer, *, jobs: int | None = None,
         most: Callable[[Any], Amounts] | None = None,
     ) -> None:  # fmt: skip
-        """`record` is the first of the map's journal, `answer` answers what a flow tells (ItemFlow.run).
+        """`record` is the first record of the map's journal, `answer` answers the requests of a flow (ItemFlow.run).
 
         `most` returns what the calls of an item may take, for the budget: the limiter counts them as one call.
 
@@ -92,19 +92,19 @@ class DaskExecutor:
         self.flow = flow
         self.order = str(encode(order_of(flow, record)), "utf-8")
         self.model = next(_models_of(flow), "")
-        """The model that an item asks once, as far as the limiter knows; empty if none."""
+        """The first model that an item asks, or empty; to the limiter, all calls of an item are one call of it."""
         self.answer = answer
         self.most = most
         self.jobs = jobs or sys.maxsize
         self.map = os.urandom(8).hex()
         self.threads: dict[str, int] = {}
         self.free: dict[str, int] = {}
-        """The idle threads of each worker; none while it is asked."""
+        """The idle threads of each worker; 0 until the worker has said that it can run the flow."""
         self.wanted: dict[str, Any] = {}
-        """The first task of each worker: it ends what it does for us when we are not there to want the result."""
+        """The first task of each worker. A worker ends its work for this map once no client holds this task."""
         self.tasks: dict[int, _Task] = {}
         self.size = 1
-        """How many items a task takes: more while they are short."""
+        """How many items a task takes: more if they are short."""
         self.held = 0
         """The items that wait for the limiter."""
         self._mean = SHORT
@@ -124,7 +124,7 @@ class DaskExecutor:
 
     def has_room(self, *, alone: bool = False) -> bool:
         taken = len(self._waiting) + self.held
-        # The loop waits only for items that it gave: one must be here to hear of workers.
+        # The loop calls `wait` only while it has items here, and only `wait` notices new workers.
         return taken < self.size * self._idle() or not (taken or self.tasks)
 
     def submit(self, number: int, /, *about: Any, alone: bool = False) -> None:
@@ -135,11 +135,11 @@ class DaskExecutor:
             self.held += 1
             most = self.most(item) if self.most else {}
             question = {"model": self.model, "size": len(line), "owner": (), "most": most}
-            self.answer("begin", question, partial(self._let, taken))
+            self.answer("begin", question, partial(self._admit, taken))
         else:
             self._waiting.append(taken)
 
-    def _let(self, item: _Item, ticket: Any) -> None:
+    def _admit(self, item: _Item, ticket: Any) -> None:
         """Queue an item that has a ticket for its call of a model; give back one that may not make the call."""
         self.held -= 1
         if isinstance(ticket, PflowError):
@@ -173,7 +173,7 @@ class DaskExecutor:
     def close(self) -> None:
         for call in [self._watcher, *(task.call for task in self.tasks.values())]:
             call.cancel()
-        with suppress(Exception):  # without us nobody wants the results, so the workers end what they do for us
+        with suppress(Exception):  # without a client that wants the results, the workers end their work for this map
             self.client.close(timeout=GRACE)
 
     def _idle(self) -> int:
@@ -215,16 +215,16 @@ class DaskExecutor:
                 future.release()
 
     async def _watch(self) -> None:
-        """Note the workers and their threads at each poll, and at the end that the scheduler does not answer."""
+        """Put the threads of each worker into the events at each poll, and None once the scheduler does not answer."""
         try:
             while self.client.status == "running":
                 self._events.put((0, await asyncio.wait_for(self.client.scheduler.ncores(), PATIENCE)))
                 await asyncio.sleep(POLL)
-        finally:  # a client that loses the scheduler cancels this: only here it can be told
+        finally:  # a client that loses the scheduler cancels this coroutine, so only `finally` still runs
             self._events.put((0, None))
 
     def _take(self, seconds: float) -> None:
-        """Take what has come; wait so long for the first. Raises PflowError (75, 78)."""
+        """Take the events that have arrived; wait up to `seconds` for the first one. Raises PflowError (75, 78)."""
         with suppress(Empty):
             while True:
                 number, reply = self._events.get(timeout=seconds)
@@ -235,7 +235,7 @@ class DaskExecutor:
                 seconds = 0
 
     def _note_workers(self, threads: dict[str, int] | None) -> None:
-        """Ask the new workers; give up the tasks of those that are gone. Raises PflowError (75)."""
+        """Ask new workers if they can run the flow; give up the tasks of lost workers. Raises PflowError (75)."""
         if threads:
             self._worked = time.monotonic()
         elif threads is None or time.monotonic() - self._worked > NO_WORKER:
@@ -259,10 +259,10 @@ class DaskExecutor:
             self._lose(task.items, f"cannot finish: the worker '{address}' is gone")
 
     def _end(self, number: int, reply: Any) -> None:
-        """Take what a task has brought: results, a fault, null or an exception. Raises PflowError (78)."""
+        """Take the reply of a task: results, a fault, null or an exception. Raises PflowError (78)."""
         task = self.tasks.pop(number, None)
         if task is None:
-            return  # its worker was gone before, and the task given up
+            return  # the task was given up when its worker was lost
         if isinstance(reply, str | ImportError | AttributeError):
             what = f"cannot use the worker '{task.address}': {reply}"
             hint = "each worker has the same pflow, nodes and secrets; --accept-changes is for runs, not for workers"
@@ -275,7 +275,7 @@ class DaskExecutor:
             self.free[task.address] += 1 if task.items else self.threads[task.address]
         for item, result in zip(task.items, reply, strict=False):
             self._take_result(item, result)
-        self._waiting.extendleft(reversed(task.items[len(reply) :]))  # it began no more of them in its time
+        self._waiting.extendleft(reversed(task.items[len(reply) :]))  # it had no time for these
         if reply and self.flow.repeats:
             self._mean += (sum(result["ms"] for result in reply) / 1000 / len(reply) - self._mean) / 4
             self.size = max(1, min(2 * self.size, int(SHORT / max(self._mean, SHORT / MOST))))

@@ -23,17 +23,17 @@ if TYPE_CHECKING:
     from pflow.values.usage import Amounts
 
 SAMPLE = 1000
-"""The items, and the answers so far, that are looked at; all others are taken to be like them."""
+"""The most items, and the most earlier answers, that an estimate reads. It takes all others to be like them."""
 
 ANSWER = 200
-"""The tokens that an answer usually has, if nothing is known of it. A budget reserves the most that it may have."""
+"""The tokens of a usual answer, if nothing better is known. A budget reserves the most that an answer may have."""
 
 
 @dataclass
 class Estimate:
     """How many items are done, are to do, and have failed for good; `cost` and `seconds` are None if not known.
 
-    `assumptions` says what it rests on. If it `is_most`, there may be fewer items, and some of them may be done.
+    `assumptions` lists the assumptions behind it. If it `is_most`, there may be fewer items, and some may be done.
     """
 
     done: int
@@ -178,7 +178,7 @@ def most_of_item(flow: ItemFlow, questions: list[Question], item: Any) -> Amount
 
 
 def _size(flow: ItemFlow, item: Any) -> int:
-    """Return the bytes that an item and the flags bring to a model: of a file, those that are in it."""
+    """Return the bytes that an item and the flags send to a model: for a file, the size of its content."""
     try:
         values = flow.values(item)
     except PflowError:  # the item fails before a model is asked, so it costs nothing

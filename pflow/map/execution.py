@@ -150,7 +150,7 @@ class MapExecution:
         return self._report_end(loop, progress)
 
     def _items_with_warnings(self) -> Iterator[tuple[int, Any]]:
-        """Yield the items; warn if a command names a member of the first one in a way that does not take its value."""
+        """Yield the items; warn if a command seems to name a member of the first item but does not get its value."""
         for number, (index, item) in enumerate(self.map.chosen):
             for doubt in check_unfilled(self.map.wired, item) if not number and isinstance(item, dict) else ():
                 say(PROGRAM, str(doubt))

@@ -32,8 +32,7 @@ ITEM = "item"
 PARTS = {f"{ITEM}_{part}": part for part in (NAME, STEM, DIR)}
 
 Tell = Callable[[str, Any], Any]
-"""Asks the process that runs the map, by the name of a request: `start` and `claim_file` (ItemFlow.run), or a call's.
-"""
+"""Sends a request by name to the process that runs the map: `start`, `claim_file` (ItemFlow.run), or one of Calls."""
 
 
 class ItemFlow:
@@ -43,9 +42,9 @@ class ItemFlow:
         self, inputs: RunInputs, secrets: Secrets, flags: Mapping[str, Any] | None = None, *, run_id: str = "",
         is_priced: bool = False, is_gated: bool = False,
     ) -> None:  # fmt: skip
-        """`flags` are those of `pflow run` by name; timeout, cache, refresh and max_visits count.
+        """`flags` are those of `pflow run` by name, of which timeout, cache, refresh and max_visits are used.
 
-        `is_priced` if money is limited, `is_gated` if each call of a model asks the map before it begins.
+        `is_priced` is true if money is limited, `is_gated` if each call of a model asks the map before it begins.
         """
         flags = flags or {}
         self.wired: WiredFlow = inputs.wired
@@ -62,17 +61,17 @@ class ItemFlow:
         self.writes_files = any("writes files" in step.interface.effects for step in self.wired.all_steps())
 
     def _reader(self) -> str:
-        """Return the input that takes an item as it is; empty if only its name in a template does."""
+        """Return the name of the input that takes a whole item; empty if the flow takes items only in templates."""
         field = item_reader(interface_of_flow(self.wired))
         is_named = not {ITEM, *PARTS}.isdisjoint(self.names)
         free = field is not None and field.name in self.names and (field.required or not is_named)
         return field.name if field is not None and free else ""
 
     def values(self, item: Any) -> dict[str, Any]:
-        """Return the values of inputs that an item gives. Raises PflowError: 66 without a required one; a bad item.
+        """Return the values that an item gives to inputs. Raises PflowError (66) without a required one, and a BadItem.
 
         The members of an object fill the inputs of their names. Anything else, and an object without such a member,
-        goes where an item of a batch goes. In templates it has the names of a batch's item, too.
+        goes to the input that an item of a batch would go to. Templates can name it as they name a batch's item.
         """
         if isinstance(item, PflowError):
             raise item
@@ -157,7 +156,7 @@ class ItemFlow:
 
 
 class Tally(Recorder):
-    """Counts the usage of models in the events of one item, with each call; of the rest it keeps only warnings."""
+    """Counts the usage and the calls of models in the events of one item, and keeps the warnings in them."""
 
     def __init__(self) -> None:
         super().__init__(lambda line: self._add(parse_event(line) or {}))  # lines come from child processes
@@ -165,7 +164,7 @@ class Tally(Recorder):
         self.calls: list[dict[str, Any]] = []
         self.warnings: dict[str, None] = {}
         self.batches: dict[str, str] = {}
-        """For each visit of a batch, a warning of the items that failed in its last try, if no step takes them."""
+        """The warning of each visit of a batch: how many items failed, if no step uses the list of failures."""
 
     def inside(self, step: str) -> Recorder:
         return self
@@ -184,6 +183,6 @@ class Tally(Recorder):
             self.calls += [{"step": about.get("step"), **call} for call in calls_in(about, began)]
 
     def total(self) -> dict[str, Any]:
-        """Return the usage; with each call if it is not the only one, or failed."""
+        """Return the usage, also of each call if there are several calls or one that failed."""
         is_one = len(self.calls) == 1 and "exit" not in self.calls[0]
         return self.usage.total() | ({} if is_one or not self.calls else {"asked": self.calls})

@@ -49,7 +49,7 @@ _IN_LINES = "jq -c '.rows[]' writes the items of a list as lines, --from=jsonl r
 
 
 class BadItem(PflowError):
-    """An item that cannot be read; `text` is what stands there. As an item of --errors it is {"$bad": text}."""
+    """An item that cannot be read; `text` is its source. In the file of --errors it is {"$bad": text}."""
 
     def __init__(self, message: str, text: str | bytes) -> None:
         super().__init__(message, exit=BAD_DATA)
@@ -57,7 +57,7 @@ class BadItem(PflowError):
 
 
 class Items:
-    """The items that the words of a command line name: files, patterns of files, or `-` for stdin, as without words.
+    """The items that the words of a command line name: files, patterns of files, or `-` for stdin (the default).
 
     Raises PflowError: 2 for a terminal, and for a file whose name does not tell the form; 66 for a missing file, and
     for an empty pipe unless `allow_empty`.
@@ -72,7 +72,7 @@ class Items:
         self._allow_empty = allow_empty
         self._tells = True
         self.before = Document()
-        """The store that came, or the mark of a map behind its rows; its header says how the program before ended."""
+        """The store on stdin, or the mark that a map writes after its rows. Its header says how that program ended."""
         self._sources = [(word, _form_of(word, form, is_only=len(words) == 1)) for word in words]
 
     def count(self) -> int | None:
@@ -88,7 +88,7 @@ class Items:
         """Raise PflowError if the program before failed, with its store if it came through a pipe."""
         if failed := self.before.header.get("error"):
             error = PflowError(str(failed.get("message", "")), exit=failed["exit"])
-            # In a pipe, the program before has said the failure itself.
+            # In a pipe, the program before has printed the failure itself.
             error.store = self.before if self.is_stdin else None
             raise error
 
@@ -97,7 +97,7 @@ class Items:
         paths = [] if self.is_stdin else self._paths(is_told=False)
         try:
             return digest_of([path if form == "files" else file_digest(path) for path, form in paths])
-        except OSError:  # it comes again when the items are read, with a message
+        except OSError:  # reading the items raises it again, with a message
             return ""
 
     def _paths(self, *, is_told: bool) -> Iterator[tuple[str, str]]:
@@ -188,7 +188,7 @@ class Items:
         yield from value
 
     def _rows(self, parts: Iterable[bytes], end: bytes, path: str) -> Iterator[tuple[int, bytes]]:
-        """Yield the pieces of a source; of a stream, without the mark of each map behind its rows."""
+        """Yield the pieces of a source; leave out the mark that a map writes after its rows into a stream."""
         for number, piece in _pieces(parts, end, _name_of(path)):
             if piece.startswith(BEGINNING) and _is_stream(path) and (mark := split_rows(piece)[1]):
                 self.before.header |= mark
@@ -320,7 +320,7 @@ def _array(parts: Iterator[bytes], name: str) -> Iterator[bytes | BadItem]:
 class ItemSelection:
     """The items that a map takes, each after its number: all, the first `limit` ones, or of these a `sample` at random.
 
-    A sample is drawn once. If the items `are_read_once`, nobody can count them before they run.
+    A sample is drawn once. If the items `are_read_once`, their number is unknown before they run.
     """
 
     def __init__(self, items: Items, limit: int | None, sample: int | None) -> None:

@@ -58,7 +58,7 @@ named AS (
 SELECT ifnull(status, 'todo'), ifnull(tries, 0), ifnull(has_begun, 0), count(*)
 FROM named LEFT JOIN items USING (id, digest) GROUP BY 1, 2, 3
 """
-"""Looks up the states of listed items by the ids that `claim` would give them: a digest gets a count among equals."""
+"""Looks up the states of the items in `keys`. An item without an id has the id DIGEST.N that `claim` would give it."""
 
 _ANEW = "another --ledger begins anew"
 _OBJECT = "CASE WHEN json_valid({0}) THEN json_type({0}) END = 'object'"
@@ -76,7 +76,7 @@ _SOUND = {
     ),
     "map": f"rowid > 1 OR (typeof(pass) = 'integer' AND {_OBJECT.format('about')})",
 }
-"""A condition that all rows of a table meet: damaged fields would pass for bugs, or for items without outputs."""
+"""The condition that all rows of an intact table meet. Otherwise damaged fields would look like bugs or no outputs."""
 _SAVE = (
     f"INSERT INTO items ({_COLUMNS}) VALUES ({', '.join('?' * len(_COLUMNS.split()))}) ON CONFLICT DO UPDATE SET"
     f" {', '.join(f'{name} = excluded.{name}' for name in _COLUMNS.split(', ')[1:])}"
@@ -138,9 +138,9 @@ class Ledger(LedgerFile):
         self.passes = int(found[0])
 
     def begin(self, about: dict[str, Any], run: str = "", *, accepts_changes: bool = False) -> None:
-        """Begin a pass over the items of a map, which is this run.
+        """Begin a pass over the items of a map, as the run `run`.
 
-        Raises PflowError (78) if an earlier one was `about` something else.
+        Raises PflowError (78) if an earlier pass was `about` something else.
         """
         if not accepts_changes:
             self.expect(about)
@@ -243,7 +243,7 @@ class Ledger(LedgerFile):
 
     def states(self, keys: Iterable[tuple[str, str]]) -> list[tuple[str, int, bool, int]]:
         """Return the states (status, tries, has_begun) of items of these digests and ids, and how many have each."""
-        self.one("CREATE TEMP TABLE keys (digest TEXT, id TEXT)")  # which SQLite keeps in a file: there may be many
+        self.one("CREATE TEMP TABLE keys (digest TEXT, id TEXT)")  # a table, since there may be too many for memory
         for key in keys:
             self.one("INSERT INTO keys VALUES (?, ?)", key)
         found = list(self.rows(_STATES))
@@ -251,7 +251,7 @@ class Ledger(LedgerFile):
         return found
 
     def missed(self) -> int:
-        """Count the items of earlier passes that this one has not had, and that are not done."""
+        """Count the items of earlier passes that are not done and not in this pass."""
         return int(self.one("SELECT count(*) FROM items WHERE pass < ? AND status <> 'done'", (self.passes,))[0])
 
     def find(self, word: str) -> LedgerEntry:
@@ -298,7 +298,10 @@ class Ledger(LedgerFile):
 
 
 def item_digest(item: Any, without: Collection[str] = ()) -> str:
-    """Return 32 hex digits that name an item, without its secret members, on every machine. A bad item is an error."""
+    """Return a digest of an item (or a BadItem) of 32 hex digits, the same on every machine.
+
+    `without` are the names of its secret members, which are left out.
+    """
     if isinstance(item, PflowError):
         item = {"$bad": getattr(item, "text", item.message)}
     elif without and isinstance(item, dict):

@@ -28,8 +28,8 @@ CREATE TABLE IF NOT EXISTS items (
   cost REAL AS (json_extract(usage, '$.cost')));
 INSERT OR IGNORE INTO map (rowid, id, about, pass) VALUES (1, lower(hex(randomblob(8))), '{{}}', 0);
 """
-"""`map` has one row. `runs` has one for each map: what models took as its budget counts it, the same as its items told
-it, and the most that an answer of each model took."""
+"""`map` has one row. `runs` has a row for each run of a map: `calls`, `tokens` and `cost` as the budget counts them,
+`usage` as the items add up, and in `seen` the most that an answer of each model used."""
 
 _PAUSE = 1.0
 """Seconds between two commits on a network file system, where each takes long."""
@@ -88,7 +88,7 @@ class LedgerFile:
                 )
 
     def _is_torn(self) -> bool:
-        """Return True if its map was killed: SQLite must write before it can read all then. Raises PflowError (65)."""
+        """Return True if a map was killed, so that SQLite must write to recover the file. Raises PflowError (65)."""
         beside = {end: self.path + end for end in ("-journal", "-wal", "-shm") if os.path.lexists(self.path + end)}
         for file in beside.values():
             if not os.path.isfile(file):
@@ -147,7 +147,7 @@ class LedgerFile:
         self._base.rollback()
 
     def close(self) -> None:
-        """Commit, and leave one file without -wal and -shm; if somebody reads it, all is at least in that file."""
+        """Commit, move all into the file itself, and remove -wal and -shm unless another process reads the ledger."""
         try:
             if not self._is_read:
                 self.commit(at_once=True)

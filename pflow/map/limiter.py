@@ -20,12 +20,12 @@ _FIRST_RATE = 100.0
 """Calls a second at first; twice as many after each second without a refusal. A faster start had twice as many refused.
 """
 _LATE = 0.1
-"""Seconds for which calls that were not begun in time are made up for."""
+"""The most seconds of delay that the limiter makes up for by beginning the next calls early."""
 _STEP, _STEADY = 0.0001, 60
 """The rate grows by this part with each call, twice as fast after each so many calls without a refusal."""
 _TRUST, _SURE = 0.01, 14
-"""A refusal adds a doubt that it comes from a rate limit, and each answer takes some away. A true limit is found before
-there are `_SURE` doubts; more refusals come by chance."""
+"""A refusal adds 1 to the doubt that refusals come from a rate limit, and an answer takes `_TRUST` away. A true
+limit is found before the doubt reaches `_SURE`; after that, refusals count as random."""
 _PATIENCE = 600.0
 """Seconds of nothing but refusals after which the map stops; its items stay to do."""
 _LONGEST_WAIT = 3600
@@ -40,7 +40,7 @@ class _Model:
 
     The window and the rate grow with each success, and shrink once for all refusals of the calls in flight. Between two
     refusals a provider has taken as many calls as its limit allows: that is the rate, from the first refusal on.
-    If refusals go on all the same, they are by chance, and lower the rate no further; the least is a call in each wait.
+    If refusals still go on, they are random, and do not lower the rate further than to one call in each wait.
     """
 
     def __init__(self, window: float, now: float) -> None:
@@ -81,7 +81,7 @@ class _Model:
             self.window *= 0.97
             lower = max(self.sent / took * 0.98, self.rate / 2)
             wait = max(self.wait if retry_after is None else retry_after, 1)
-            # The waits count as time: a provider that refuses at any rate would lower the rate to nothing.
+            # `took` includes the waits, so a provider that refuses at random would lower the rate to nothing.
             self.rate = lower if self.doubt < _SURE else max(self.rate, 1 / wait)
             if took > 60:  # old calls count less and less
                 self.begun, self.sent = now - took / 2, self.sent // 2
@@ -187,7 +187,7 @@ class Limiter:
         return bool(refusal)
 
     def lost(self, owner: int) -> None:
-        """End all calls of a process that is gone: nothing else does, if its items were given up."""
+        """End all calls of a process that is gone. If its items were given up, nothing else would end them."""
         for ticket in self.budget.lost(owner):
             self._models[self._open.pop(ticket)[0]].in_flight -= 1
         for model in self._models.values():

@@ -34,11 +34,11 @@ from pflow.process.loop import ItemLoop, TooLate, WorkItem, written_before
 from pflow.values.jsontext import text_of
 
 TRIES = 3
-"""How often a failing item is tried over all resumes, and one whose process dies in one map."""
+"""The most tries of a failing item in a map and all its resumes, and of an item whose process dies in one map."""
 
 
 _VARIES = re.compile(r"'[^']*'|(line|column|item|byte) \d+")
-"""What differs in the messages of failures with one cause."""
+"""The parts of messages that differ although the failures have the same cause."""
 
 _GLANCE = 0.05
 """Seconds between two looks at the items that are still to be read."""
@@ -106,7 +106,7 @@ class ItemPolicy:
 class MapLoop(ItemLoop):
     """One pass over the items of a map: their results go into the ledger, and out as rows.
 
-    A WorkItem is about the id of an item, and the item.
+    `about` of a WorkItem is the id of an item, and the item.
     """
 
     def __init__(
@@ -132,7 +132,7 @@ class MapLoop(ItemLoop):
             self.limiter.answer(name, question, reply)
 
     def start(self, id: str) -> None:
-        """Keep that an item begins a step that does not repeat."""
+        """Note in the ledger that an item begins a step that does not repeat."""
         for work in self.running.values():
             work.has_begun |= work.about[0] == id
         self.ledger.start(id)
@@ -153,7 +153,7 @@ class MapLoop(ItemLoop):
         self.rows.flush()
 
     def rest(self) -> None:
-        """Keep what has ended, print it, and show the progress."""
+        """Keep the items that have ended, print them, and show the progress."""
         self.ledger.commit()
         self.rows.flush()
         self.progress.show(*self.limiter.waits())
@@ -193,10 +193,10 @@ class MapLoop(ItemLoop):
             result = unfinished(status, result.exit, result.message)
         if result["status"] == TODO:
             self.stop(self.limiter.stopped or PflowError(result["error"], exit=result["exit"]), at_once=False)
-            self.ledger.add_usage(result["usage"])  # its first calls were made, though the item stays to do
+            self.ledger.add_usage(result["usage"])  # its first calls were made, although it stays to do
             self.progress.usage.add(result["usage"])
             return
-        for file in result.pop("claims", ()):  # a cluster's worker writes without asking, and tells with the result
+        for file in result.pop("claims", ()):  # a cluster's worker claims files only with its result
             first = self.ledger.claim_file(id, file)
             if first != id and result["status"] == DONE:
                 error = written_before("cannot keep a file that it wrote", f"the item {first}")

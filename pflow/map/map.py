@@ -89,7 +89,7 @@ class Map:
         self, flags: RunFlags, options: MapOptions, inputs: RunInputs, secrets: Secrets, *, accepts_changes: bool,
         asks_nothing: bool = False, resumes: bool = False, is_resumed: bool = False,
     ) -> None:  # fmt: skip
-        """If it `is_resumed`, only items that are not done count; with `resumes` it resumes the same map, if any."""
+        """With `resumes`, go on with an unfinished run of the same map, if any; `is_resumed` if it does so already."""
         self.accepts_changes, self.asks_nothing = accepts_changes, asks_nothing
         self.resumes, self.is_resumed = resumes, is_resumed
         self.flags = flags
@@ -164,7 +164,7 @@ class Map:
         return digest_of([self.facts(), self.initial.place, items])
 
     def _unfinished_runs(self) -> Iterator[RecordedRun]:
-        """Yield the unfinished runs of the same map, newest first; of a --ledger, those since its last other map."""
+        """Yield the unfinished runs of the same map, newest first. With --ledger, stop at another map's run in it."""
         wanted, digest, ledger = self.initial.flow_text(), self.digest, self.options.ledger
         path = os.path.abspath(ledger) if ledger else None
         runs = map(RecordedRun, (each for each in run_directories() if read_kept(each, FLOW) == wanted))
@@ -173,9 +173,9 @@ class Map:
         return (run for run in open if run.status == RUNNING or run.is_resumable)
 
     def unfinished(self) -> Reopened | None:
-        """Reopen the last map that was the same, if it is unfinished and this one goes on with it; else return None.
+        """Reopen the last run of the same map, if it is unfinished and this map goes on with it; else return None.
 
-        It goes on with --resume, if they share a --ledger and have the same known items, or if a person says so.
+        This map goes on with --resume, with the same --ledger and the same known items, or if a person says so.
         """
         if self.options.ledger and self.accepts_changes:
             return None
@@ -184,7 +184,7 @@ class Map:
             done = 0 if goes_on else self._count_done(run)
             if goes_on or (done and run.status != RUNNING and self._goes_on(run, done)):
                 reopened, self.is_resumed = Reopened(run, ResumeFlags(), self.secrets), not self.options.ledger
-                reopened.flags(self.flags)  # which notes the limits of this command as those of the run
+                reopened.flags(self.flags)  # this records the limits of this command as the run's own
                 self.say(reopened.notice())
                 return reopened
             if done:
@@ -200,7 +200,7 @@ class Map:
         terminal = None if self.items.is_stdin or self.asks_nothing else open_terminal()
         if terminal is None:
             new = "has a budget of its own" if self.options.ledger else "begins anew"
-            if not self.items.is_stdin or self.chosen.first():  # behind a stage that failed, no map begins
+            if not self.items.is_stdin or self.chosen.first():  # `first` raises if the stage before has failed
                 say(PROGRAM, f"{told}: {self.again(run.id)}; this map {new}, --resume goes on")
             return False
         with terminal:
@@ -210,7 +210,7 @@ class Map:
         return answer == "g"
 
     def _count_done(self, run: RecordedRun) -> int:
-        """Count the items that a map has done, of these if they are known; 0 without a ledger that can be read."""
+        """Count the items that a run has done (only this map's, if they are known); 0 without a readable ledger."""
         try:
             with closing(Ledger(run.ledger, is_read=True)) as ledger:
                 return ledger.counts().get(DONE, 0) if self.items.is_stdin else self.estimate(ledger).done
@@ -231,6 +231,6 @@ class Map:
         return os.path.join(state, "maps", f"{run}.db")
 
     def facts(self) -> dict[str, Any]:
-        """Return what a ledger belongs to: the flow, its nodes' code, and the values of its flags."""
+        """Return the facts that tell if a ledger belongs to this map: the flow, its nodes' code, its flags' values."""
         given = {name: getattr(self.inputs, name) for name in ("values", "params", "data")}
         return {**self.initial.facts(), "inputs": digest_of(kept(given)), "id": self.options.id_field}

@@ -34,16 +34,16 @@ _LOOK = 0.5
 """Seconds between two looks for the client of a map."""
 
 LONG = 1.0
-"""Seconds after which a task begins no other item: what is left goes to whoever is idle."""
+"""Seconds after which a task begins no other item: idle workers get the items that are left."""
 
 Order = dict[str, Any]
-"""Parts of the record of a map's run, its flow, and `facts`, which have to be the same wherever it runs."""
+"""Parts of the record of a map's run, the flow, and the `facts` that must be the same on each worker."""
 
 
 def order_of(flow: ItemFlow, record: Mapping[str, Any]) -> Order:
-    """Return what a process needs to run the flow; `record` is the first of the map's journal.
+    """Return what a process needs to run the flow; `record` is the first record of the map's journal.
 
-    Raises PflowError (78) for a secret in it.
+    Raises PflowError (78) if a secret would be in it.
     """
     order = {name: record[name] for name in ("inputs", "environment", "flags", "place")}
     secrets = [name for name in record["secrets"] if os.environ.get(name)]
@@ -58,14 +58,14 @@ def order_of(flow: ItemFlow, record: Mapping[str, Any]) -> Order:
 
 
 def _facts(found: Mapping[str, Any], secrets: list[str]) -> dict[str, Any]:
-    """Return each fact by what it is about, in the order in which they are compared."""
+    """Return the facts by their subjects, such as "the flow", in the order in which they are compared."""
     versions = {"pflow": __version__, "Python": ".".join(map(str, sys.version_info[:2])), "the flow": found["flow"]}
     codes = {f"the code of '{node['type']}'": node for node in found["nodes"].values()}
     return {**versions, **codes, **{f"the secret in {name}": "set" for name in secrets}}
 
 
 def flow_of(order: Order) -> ItemFlow:
-    """Return the flow. Raises PflowError (78) if it, or a node, is another one here, or a secret is missing."""
+    """Return the flow. Raises PflowError (78) if the flow or a node differs on this machine, or a secret is missing."""
     enter(order["place"]["directory"], "run the map")
     restore_environment(order)
     flow = restore_flow("", order["place"], compact(order["ir"]))
@@ -85,7 +85,7 @@ def flow_of(order: Order) -> ItemFlow:
 
 def main(parent: int) -> None:
     """Serve the process that began this one, at the socket that is its stdin: first comes an order, then items."""
-    fd = os.dup(0)  # and no stdin, which a node would read the socket by
+    fd = os.dup(0)  # stdin becomes /dev/null, or a node could read from the socket
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     filter_stderr()
     catch_signals()
@@ -102,9 +102,9 @@ def main(parent: int) -> None:
 
 
 class TaskLoop(ItemLoop):
-    """The loop over what one process gets in a task of dask: an order, or items until the task has taken LONG.
+    """The loop over the texts for one process in a task of dask: an order, or items until the task has taken LONG.
 
-    Once it is `stopped`, the process is of no use any more: an order failed, or an item left no result.
+    If the loop is `stopped`, since an order failed or an item left no result, its process cannot be used any more.
     """
 
     def __init__(self, pools: WorkerPools, texts: list[str], timeout: float | None) -> None:
@@ -116,7 +116,7 @@ class TaskLoop(ItemLoop):
         self._claims: list[str] = []
 
     def answer(self, name: str, about: Any, reply: Callable[[Any], None]) -> None:
-        """Answer what a flow tells (ItemFlow.run): the map learns with the result which files it has written."""
+        """Answer a request of a flow (ItemFlow.run), and note a claimed file, which the map gets with the result."""
         if name == "claim_file":
             self._claims.append(about[1])
         reply(None)
@@ -179,7 +179,7 @@ class WorkerPools:
 
 
 _served: dict[str, WorkerPools] = {}
-"""The maps that this process, a worker, was asked to work for."""
+"""The process pools of this worker, by map."""
 
 _begun: set[tuple[str, int]] = set()
 
@@ -206,7 +206,7 @@ def run_items(map: str, task: int, lines: str, order: str = "") -> str:
 
 
 def _is_wanted() -> Callable[[], bool]:
-    """Return a function that says whether the client still wants the result of the task that runs here now.
+    """Return a function that returns True while a client still wants the result of the task that runs here now.
 
     A worker whose scheduler is gone closes, but waits for its threads first.
     """
@@ -219,7 +219,7 @@ def _is_wanted() -> Callable[[], bool]:
 
 
 def _watch(map: str, is_wanted: Callable[[], bool]) -> None:
-    """End what this worker does for a map once nobody wants the result of its first task: its client is gone."""
+    """End this worker's work for a map once the map's client is gone, and so does not want the first task's result."""
     while is_wanted():
         time.sleep(_LOOK)
     _served.pop(map).end()

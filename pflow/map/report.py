@@ -1,4 +1,4 @@
-"""What a map tells: its progress while it runs, and what its ledger knows of all items, or of one."""
+"""Reports on a map: its progress while it runs, and the account of all its items, or of one, from its ledger."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from pflow.values.usage import usage_words
 _OFTEN = 1.0
 """Seconds between two status files, and between two drawings of the line."""
 _LONG = 10.0
-"""Seconds of waiting that a log is told at once."""
+"""A wait of so many seconds is written into a log at once."""
 
 _FAILURE = "'exit', exit, 'message', error, 'count', count(*), 'number', min(position) + 1, 'id', id"
 _QUERIES = {
@@ -156,7 +156,7 @@ def map_dots(run: RecordedRun) -> list[list[Any]]:
 
 
 def map_text(run: str, report: dict[str, Any]) -> str:
-    """Return a report for a person, with what to type for a failure."""
+    """Return a report for a person, with the commands to type after a failure."""
     statuses = {status: report["statuses"].get(status) for status in STATUSES}
     counts = ", ".join(f"{status} {count:,}" for status, count in statuses.items() if count)
     total = report["items"]["total"]

@@ -1,4 +1,4 @@
-"""The stdout of a map: its results as rows of JSON, CSV or bare values, and behind them how it failed."""
+"""The stdout of a map: its results as rows of JSON, CSV or bare values, and after them its failure."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ class Rows:
     """Prints the results of a map. `write` takes bytes, and raises ClosedPipe once their reader is gone.
 
     `raw` prints the carried value alone, `nul` ends each row with NUL. `errors` is a file for the failed items, which
-    are then not among the rows. `secret` names members of items that are not shown.
-    Raises PflowError: 2 for flags that exclude each other, 73 or 77 if `errors` cannot be written.
+    are then not among the rows. The members of items whose names are in `secret` are not shown. Raises PflowError: 2
+    for flags that exclude each other, 73 or 77 if `errors` cannot be written.
     """
 
     def __init__(
@@ -141,7 +141,7 @@ class ReorderBuffer:
 class Table:
     """Rows as CSV: the columns are those of the first row with outputs and of the failed rows before it, then `error`.
 
-    What a later row has beyond them stands in its `error`, as JSON. `escapes` is that of `write_csv`.
+    Further values of a later row go into its `error`, as JSON. `escapes` is that of `write_csv`.
     """
 
     def __init__(self, escapes: bool) -> None:
@@ -189,7 +189,7 @@ def _record(index: int, item: Any, entry: LedgerEntry) -> bytes:
 
 
 def _said(entry: LedgerEntry) -> str:
-    """Return what the `error` of an entry is: of an item that is done, a warning."""
+    """Return the member for the message of an entry: a warning if its item is done, else an error."""
     return WARNING if entry.status == DONE else ERROR
 
 
@@ -235,7 +235,7 @@ def _open_errors(path: str) -> IO[bytes]:
 class MapOutput(Output):
     """The output of a map, which writes its rows as they come.
 
-    Without a mark behind them, a stage would take the rows of a stopped map for all of them, and end with 0.
+    A mark after the rows says how the map ended: else a stage would take the rows of a stopped map for all rows.
     """
 
     is_torn = False
@@ -263,7 +263,7 @@ class MapOutput(Output):
             write_pieces(self.fd, pieces)
 
     def note_failed(self, count: int) -> None:
-        """Write how many items failed, after all have run: the rows stay good."""
+        """Write how many items failed, after all have run. A stage still uses the rows of the others."""
         if self.has_begun:
             self.write_document(Document({"failed": count}))
         else:
