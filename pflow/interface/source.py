@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import _ast  # the C part of ast, which imports fast
 import builtins
 import os
 
@@ -99,6 +98,8 @@ def _declared(node: Any, file: str) -> Interface | None:
 
 
 def _docstring(node: Any) -> str:
+    import _ast
+
     first = node.body[0]  # not ast.get_docstring: ast imports enum, too slow for a stage
     value = getattr(first.value, "value", None) if isinstance(first, _ast.Expr) else None
     return value if isinstance(value, str) else ""
@@ -106,6 +107,8 @@ def _docstring(node: Any) -> str:
 
 def _text_of(node: Any) -> str:
     """Return the source text of an expression."""
+    import _ast
+
     if isinstance(node, _ast.Name):
         return str(node.id)
     if isinstance(node, _ast.Attribute):
@@ -117,17 +120,14 @@ def _text_of(node: Any) -> str:
 
 def classes_in(file: str) -> dict[str, Any]:
     """Return the classes of a file by name. Raises PflowError (65) if it is not Python, OSError."""
+    import _ast  # the C part of ast; half a millisecond, and most runs read no source
+
     with open(file, encoding="utf-8-sig", errors="replace") as source:
         text = source.read()
     try:
         # Not optimized: from Python 3.13 on, `python -OO` drops the docstrings of what it parses too.
         tree: Any = compile(text, "<unknown>", "exec", _ast.PyCF_ONLY_AST, optimize=0)
-    except (
-        SyntaxError,
-        ValueError,
-        RecursionError,
-        MemoryError,
-    ) as error:  # RecursionError and MemoryError: the code is nested too deeply
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:  # the last two: it is nested too deeply
         raise PflowError(f"cannot read the node '{file}': {in_words(error)}", exit=BAD_DATA) from None
     found = [each for each in tree.body if isinstance(each, _ast.ClassDef)]
     if not found:
