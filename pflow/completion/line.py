@@ -16,10 +16,10 @@ _PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ01234567
 class TypedLine:
     """A command line up to the cursor, or the pipe syntax in its last word.
 
-    `words` are complete and unquoted. `word` is the word at the cursor without its quotes, `raw` the same as typed,
-    `quote` the quote that is open in it, and `places[n]` the index in `raw` of the character `word[n]`. `cut` is the
-    index in `raw` from which readline replaces the word. `is_redirected` means that the word at the cursor is the file
-    of a redirection, which is not one of the words, or is inside an open $( or <(.
+    `words` are the complete words, unquoted. `word` is the word at the cursor without its quotes, `raw` that word as it
+    was typed, `quote` the quote that is open in it, and `places[n]` the index in `raw` of the character `word[n]`.
+    `cut` is the index in `raw` from which readline replaces the word. `is_redirected` is True if the word at the cursor
+    is the file of a redirection, which is not one of the words, or is inside an open $( or <(.
     """
 
     def __init__(self) -> None:
@@ -56,7 +56,7 @@ class TypedLine:
         return len(text) - len(text[at:].lstrip(_IN_OPERATORS))
 
     def place(self, count: int) -> int:
-        """Return the index in `raw` at which the word goes on after `count` of its characters."""
+        """Return the index in `raw` after the first `count` characters of the word."""
         return self.places[count] if count < len(self.places) else len(self.raw)
 
 
@@ -94,7 +94,7 @@ def split(text: str, *, breaks: str = "", escapable: Sequence[str] = (), is_flow
             typed.add("" if depth else char, at - 1)
             if not is_flow:
                 depth = max(0, depth + (char == "(") - (char == ")"))
-            if char in breaks:  # readline leaves @ and $ in the word that they begin
+            if char in breaks:  # the word that begins with @ or $ keeps it in readline
                 typed.cut = at - typed.start - (char in "@$")
     typed.is_redirected = typed.is_redirected or depth > 0
     typed.raw = text[typed.start :]

@@ -1,4 +1,4 @@
-"""The names that TAB offers: commands, nodes, saved flows, runs, models, files, and flags. Nothing of them is run."""
+"""The names that TAB offers: commands, nodes, saved flows, runs, models, files, and flags. TAB runs none of them."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ SERVERS, PACKS = "servers", "packs"
 """The groups of candidates that are not flags."""
 
 TABLE = "commands.json"
-"""The file beside this module that `make generate` writes: the spec of the driver, its commands and the store
-commands, so that TAB need not import them. By name, a list: the summary, the flags, the other words, each as `Flag`
-takes them, with the name of its type."""
+"""The file beside this module with the specs of the driver, its commands and the store commands, so that TAB need not
+import them. `make generate` writes it. By name it has a list: the summary, the flags, and the other words. Each flag
+and word is the arguments of `Flag`, with the name of its type."""
 
 # bash-completion looks for a file with the name of the command, so each command has one.
 LOADER = '. "${{BASH_SOURCE[0]%/*}}/pflow" && complete -F _pflow {name}\n'
@@ -46,14 +46,14 @@ class Candidate:
 
     @property
     def is_open(self) -> bool:
-        """True if the next letter follows it without a blank."""
+        """True if the next letter follows the text without a blank."""
         return self.group == KEYS or self.value.endswith(("=", "/"))
 
 
 def read_table(wanted: Iterable[str] = ()) -> dict[str, CommandSpec]:
-    """Read the specs by command: `pflow`, `pflow runs`, `pflow-get`. Only those that are `wanted` have flags and words.
+    """Read the specs by command: `pflow`, `pflow runs`, `pflow-get`. Only the `wanted` commands have flags and words.
 
-    Making the flags of all takes longer than a person waits for TAB.
+    Making the flags of all commands takes longer than a person waits for TAB.
     """
     with open(os.path.join(os.path.dirname(__file__), TABLE), "rb") as file:
         rows = decode(file.read())
@@ -119,7 +119,7 @@ def confined() -> list[Candidate]:
 
 
 def runs(kind: str = kinds.RUN) -> list[Candidate]:
-    """Return the newest runs of a kind, the newest first, and `last` for the newest of all."""
+    """Return the newest runs of a kind, newest first, and `last`, which stands for the newest of all runs."""
     import time
 
     from pflow.record.runs import FINISHED, RUNNING, list_runs
@@ -184,7 +184,7 @@ def spec_of_type(name: str) -> CommandSpec:
 
 
 def spec_of_flow(word: str) -> CommandSpec:
-    """Return the spec of running a flow; without its own inputs if it is faulty, or in Python, which would be run."""
+    """Return the spec of running a flow. Its inputs are missing if it is faulty, or in Python, which would be run."""
     from pflow.driver.arguments import spec_of_run
     from pflow.flow.subflow import load_named, python_source
     from pflow.flow.wiring import wire
@@ -199,7 +199,7 @@ def spec_of_flow(word: str) -> CommandSpec:
 
 
 def spec_of_step(name: str, before: list[str]) -> CommandSpec:
-    """Return the spec of a step: the flags of its type's interface, and those common flags that apply to one step.
+    """Return the spec of a step: the flags of its type's interface, and the common flags that apply to one step.
 
     `before` are the words of the steps before it.
     """
@@ -227,7 +227,7 @@ def steps_in(words: list[str]) -> list[tuple[str, str | None]]:
 
 
 def _with_places(spec: CommandSpec, interface: Interface, before: list[str]) -> CommandSpec:
-    """Give the common flags their choices: the keys of the step, and the places that the steps before it write."""
+    """Give the common flags their choices: the keys of the step, and the places that the earlier steps write."""
     places = _places(before)
     choices = {
         "each": (*places,),
@@ -242,7 +242,7 @@ def _with_places(spec: CommandSpec, interface: Interface, before: list[str]) -> 
 
 
 def _places(before: list[str]) -> list[str]:
-    """Return the place of each write of the steps in these words, ID.KEY."""
+    """Return the place, ID.KEY, of each write of the steps in the words `before`."""
     from pflow.flow.pipe.scan import free_id
     from pflow.flow.subflow import FlowCatalog
 
@@ -256,7 +256,7 @@ def _places(before: list[str]) -> list[str]:
 
 
 def keys(before: list[str], step: list[str], *, in_braces: bool) -> list[Candidate]:
-    """Return the keys for a $ in a step's text: those that the steps before it write, stdin, and those of items."""
+    """Return the keys after a $ in a step's text: those that the earlier steps write, stdin, and those of items."""
     items = ["item", "item_name", "item_stem", "item_dir"] * any(each.startswith("--each") for each in step)
     places = _places(before)
     found = [*(place.partition(".")[2] for place in places), "stdin", *items]
@@ -273,7 +273,7 @@ def _keys_of_pipe() -> list[str]:
 
 
 def _interface_of(node_type: NodeType | None) -> Interface:
-    """Return the interface of a node or a flow; an empty one if that fails, as for code that is being written."""
+    """Return the interface of a node or a flow; an empty one if it cannot be read, such as unfinished code."""
     try:
         return node_type.interface if node_type else Interface()
     except Exception:

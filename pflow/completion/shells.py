@@ -19,11 +19,11 @@ from pflow.text.printable import clean
 _OF_WORDS = (names.COMMANDS, names.NODES, names.STORE_COMMANDS, names.FLOWS)
 _ENDED, _OPEN = "+o nospace", "-o nospace"
 _LISTING = "63"
-"""bash's COMP_TYPE, the character `?`, for a TAB that lists the candidates and inserts nothing."""
+"""The COMP_TYPE of bash (the character `?`) for a TAB that lists the candidates and inserts nothing."""
 
 _A_FILE = argument("FILE", kinds.FILE)
 _NODES_OWN = (READ, INPUT, PARAM)
-# Files that a kind of value may name, by their ending; `/` is for directories alone.
+# The ending of the files that each kind of value may name; `/` allows only directories.
 _FILES = {kinds.FILE: "", kinds.DIRECTORY: "/", kinds.FLOW: ".json", kinds.NODE_OR_FILE: ""}
 _NAMES = {
     kinds.MODEL: (names.models,),
@@ -46,7 +46,7 @@ def main(words: list[str]) -> int:
     from pflow.process.streams import write_pieces
 
     shell, *arguments = words
-    # An error, as of a damaged pack, would be printed into the line that is typed.
+    # An error, such as a damaged pack, would be printed into the line that the person types.
     lines = result_of(_SHELLS[shell], *arguments, of=PflowError, otherwise=[])
     write_pieces(1, ["".join([f"{line}\n" for line in lines]).encode("utf-8", "surrogateescape")])
     return 0
@@ -56,7 +56,7 @@ def _bash(type: str, columns: str, breaks: str, text: str) -> list[str]:
     """Return the words for compopt and the lines of COMPREPLY."""
     line = split(text, breaks=breaks)
     found = answer(line)
-    if line.is_redirected or (not found.candidates and "$" in line.raw):  # only the shell knows the value of a variable
+    if line.is_redirected or (not found.candidates and "$" in line.raw):  # only the shell knows variables
         return ["-o default"]
     if not found.candidates:
         return []
@@ -65,7 +65,7 @@ def _bash(type: str, columns: str, breaks: str, text: str) -> list[str]:
         labelled = len(values) <= names.MOST and any(each.about for each in found.candidates)
         width = int(columns or 80)
         lines = _described(values, _labelled(found, "({}) "), width, "  ") if labelled else values
-        # A line of more than half the width makes readline show one column.
+        # If a line is longer than half the width, readline shows a single column.
         return [_OPEN, f"{lines[0]:{width // 2 + 1}}" if labelled else values[0], *lines[1:]]
     words = [line.raw[line.cut :] + quoted(_rest(found, each), line.quote) for each in found.candidates]
     first = found.candidates[0]
@@ -75,12 +75,12 @@ def _bash(type: str, columns: str, breaks: str, text: str) -> list[str]:
 
 
 def _left_open(word: str) -> list[str]:
-    """Return two candidates: readline and fish insert their common part, and leave the quote around it open."""
+    """Return two candidates, so that readline and fish insert their common part, and leave the quote open."""
     return [word, word + " "]
 
 
 def _rest(found: Candidates, candidate: Candidate) -> str:
-    """Return the rest of a candidate behind the typed text, quoted for the pipe syntax around it."""
+    """Return the rest of a candidate after the typed text, quoted for the pipe syntax around it."""
     rest = candidate.value[len(found.typed) :]
     return rest if found.flow is None else quoted(rest, found.flow.quote)
 
@@ -90,7 +90,7 @@ def _end_in_flow(candidate: Candidate, flow: TypedLine | None) -> str:
 
 
 def _zsh(columns: str, quotes: str, text: str) -> list[str]:
-    """Return the number of characters to keep, then a line a group: tag, title, two options of compadd, cells."""
+    """Return the number of characters to keep, then a line for each group: tag, title, 2 options of compadd, cells."""
     line = split(text)
     found = answer(line)
     kept = found.kept if found.flow is None else found.flow.start + found.flow.place(found.kept)
@@ -142,9 +142,9 @@ def _described(values: list[str], texts: list[str], columns: int, between: str) 
 
 
 class Candidates:
-    """The candidates that begin with `typed`, which follows the first `kept` characters of the word at the cursor.
+    """The candidates that begin with `typed`: the part of the word at the cursor after its first `kept` characters.
 
-    Inside pipe syntax, `flow` is that text, split, and the word is its last word.
+    Inside pipe syntax, `flow` is the syntax split into words, and the word at the cursor is its last word.
     """
 
     def __init__(self, word: str, kept: int, candidates: Iterable[Candidate]) -> None:
@@ -160,18 +160,18 @@ class Candidates:
 
 
 def answer(line: TypedLine) -> Candidates:
-    """Return the candidates at the end of a line; none for the file of a redirection, which the shell completes."""
+    """Return the candidates at the end of a line; none in a redirection, where the shell itself completes."""
     programs = [word.rpartition("/")[2] for word in line.words]
     start = next(n for n, name in enumerate(programs) if name == "pflow" or name.startswith("pflow-"))
     if line.is_redirected:
         return Candidates("", 0, [])
     words = line.words[start + 1 :]
     if programs[start] == "pflow":
-        return _of_driver(words, line)
-    return _of_spec(spec_of_type(programs[start][6:]), words, line.word)
+        return _complete_driver(words, line)
+    return _complete_spec(spec_of_type(programs[start][6:]), words, line.word)
 
 
-def _of_driver(words: list[str], line: TypedLine) -> Candidates:
+def _complete_driver(words: list[str], line: TypedLine) -> Candidates:
     name = f"pflow {words[0]}" if words else ""
     table = names.read_table([name, "pflow", "pflow run", SENTENCE])
     command = table.get(name)
@@ -179,53 +179,53 @@ def _of_driver(words: list[str], line: TypedLine) -> Candidates:
         from pflow.flow.pipe.steps import OF_STREAMS
 
         steps = words[1:] if command else words
-        return _of_steps(steps, line.word, line.quote, flags_named(table["pflow run"].flags, OF_STREAMS))
+        return _complete_steps(steps, line.word, line.quote, flags_named(table["pflow run"].flags, OF_STREAMS))
     if not words and (line.quote or " " in line.word):
-        return _in_flow(line)
+        return _complete_in_flow(line)
     if not words and line.word.startswith("-"):
-        return _of_spec(table["pflow"], [], line.word)
+        return _complete_spec(table["pflow"], [], line.word)
     if not words:
-        return _values(table["pflow"].arguments[0], line.word, 0)
+        return _complete_value(table["pflow"].arguments[0], line.word, 0)
     if command is not None:
-        return _of_command(command, words[1:], line)
+        return _complete_command(command, words[1:], line)
     if " " not in words[0].strip():
-        return _of_spec(spec_of_type(words[0]), words[1:], line.word)
+        return _complete_spec(spec_of_type(words[0]), words[1:], line.word)
     from pflow.flow.pipe.scan import is_pipe
 
     spec = spec_of_flow(words[0]) if is_pipe(words[:1]) else table[SENTENCE]
-    return _of_spec(spec, words[1:], line.word)
+    return _complete_spec(spec, words[1:], line.word)
 
 
-def _of_command(command: CommandSpec, words: list[str], line: TypedLine) -> Candidates:
+def _complete_command(command: CommandSpec, words: list[str], line: TypedLine) -> Candidates:
     """Complete a command, whose words may be a flow: a file, a saved flow, quoted pipe syntax, or one step's words."""
     wanted = [each.tab for each in command.arguments]
     if kinds.FLOW not in wanted:
-        return _of_spec(command, words, line.word)
+        return _complete_spec(command, words, line.word)
     at = wanted.index(kinds.FLOW)
-    before = _Words(words, line.word, command.flags)
+    before = _TypedWords(words, line.word, command.flags)
     if len(before.others) > at:
         from pflow.flow.subflow import is_one_step
 
         flow = words[before.others[at] :]
         is_file = kinds.FILE in wanted and not line.word.startswith("-") and not flow[-1].startswith("-")
         if not is_file and is_one_step([*flow, line.word]):
-            return _of_steps(flow, line.word, line.quote, command.flags)
-        return _of_spec(spec_of_flow(flow[0]) if command.name == "pflow run" else command, words, line.word)
+            return _complete_steps(flow, line.word, line.quote, command.flags)
+        return _complete_spec(spec_of_flow(flow[0]) if command.name == "pflow run" else command, words, line.word)
     is_text = (line.quote or " " in line.word) and not line.word.startswith("-")
     if len(before.others) == at and not before.waiting and is_text:
-        return _in_flow(line)
-    return _of_spec(command, words, line.word)
+        return _complete_in_flow(line)
+    return _complete_spec(command, words, line.word)
 
 
-def _in_flow(line: TypedLine) -> Candidates:
+def _complete_in_flow(line: TypedLine) -> Candidates:
     flow = split(line.word, is_flow=True)
-    found = _of_steps(flow.words, flow.word, line.quote)
+    found = _complete_steps(flow.words, flow.word, line.quote)
     found.flow = flow
     return found
 
 
-def _of_steps(words: list[str], word: str, quote: str, beside: Sequence[Field] = ()) -> Candidates:
-    """Complete the last step: its type, its flags and the flags in `beside`, or keys after a $ in single quotes."""
+def _complete_steps(words: list[str], word: str, quote: str, beside: Sequence[Field] = ()) -> Candidates:
+    """Complete the last step: its type, a flag of its own or in `beside`, or a key after a $ in single quotes."""
     starts = [n + (not closes(each)) for n, each in enumerate(words) if separates(each) or closes(each)]
     start = max(starts, default=0)
     if start == len(words):
@@ -239,11 +239,11 @@ def _of_steps(words: list[str], word: str, quote: str, beside: Sequence[Field] =
         return Candidates(word, at + in_braces, names.keys(words[:start], words[start:], in_braces=in_braces))
     spec = spec_of_step(words[start], words[:start])
     spec.flags = [*spec.flags, *beside]
-    return _of_spec(spec, words[start + 1 :], word)
+    return _complete_spec(spec, words[start + 1 :], word)
 
 
-class _Words:
-    """The words up to the cursor: the flags, the indices of other words, the flag whose value is at the cursor."""
+class _TypedWords:
+    """The words up to the cursor: names of flags `used`, indices of `others`, the flag `waiting` for its value."""
 
     def __init__(self, words: list[str], word: str, flags: list[Field]) -> None:
         self.fields = by_name(reversed(flags))
@@ -269,7 +269,7 @@ class _Words:
     def find(self, word: str) -> tuple[Field | None, str, int]:
         """Return a word's flag, the sign after it (`=`, `:=`, `@`), and the index at which its value begins.
 
-        Of letters after one dash, the flag is the first that may have a value, else the last.
+        For several letters after one dash, the flag is the first one that may have a value, else the last one.
         """
         if not word.startswith("--"):
             letters = of_letters(word, self.fields)
@@ -279,22 +279,22 @@ class _Words:
         return field_of(name, "", self.fields), sign, len(name) + len(sign)
 
 
-def _of_spec(spec: CommandSpec, words: list[str], word: str) -> Candidates:
-    before = _Words(words, word, spec.flags)
+def _complete_spec(spec: CommandSpec, words: list[str], word: str) -> Candidates:
+    before = _TypedWords(words, word, spec.flags)
     free = [each for each in spec.arguments if before.used.isdisjoint(each.names)]
     before.used.update(name for each in free[: len(before.others)] for name in each.names)
     run = next((words[at] for at in before.others), "last")
     if before.waiting is not None:
-        return _values(before.waiting, word, 0, run)
+        return _complete_value(before.waiting, word, 0, run)
     if word.startswith("-") and not before.is_ended:
         flag, sign, kept = before.find(word)
         if sign == "@":
             flag = _A_FILE if flag and tab_of(flag) and flag.kind in _NODES_OWN else None
         if sign or kept < len(word):
-            return _values(flag, word, kept, run) if flag and sign != ":=" else Candidates(word, 0, [])
+            return _complete_value(flag, word, kept, run) if flag and sign != ":=" else Candidates(word, 0, [])
         return Candidates(word, 0, _flags(spec, before.used, word))
     rest = free[len(before.others) :] or [each for each in free[-1:] if each.type.name == "list"]
-    found = _values(_in_act(rest[0], words), word, 0) if rest else Candidates(word, 0, [])
+    found = _complete_value(_in_act(rest[0], words), word, 0) if rest else Candidates(word, 0, [])
     if found.candidates or word or before.is_ended:
         return found
     return Candidates(word, 0, [each for each in _flags(spec, before.used, word) if each.value.startswith("--")])
@@ -306,12 +306,12 @@ def _in_act(word: Field, words: list[str]) -> Field:
 
 
 def _is_bool(flag: Field) -> bool:
-    """Return True for a switch that a flag --no-NAME turns off."""
+    """Return True for a switch that --no-NAME turns off."""
     return flag.type.name == "bool" and flag.kind in _NODES_OWN
 
 
 def _flags(spec: CommandSpec, used: set[str], word: str) -> Iterator[Candidate]:
-    """Yield the flags that may follow, group by group; STEP.NAME only once a dot is typed: there are many."""
+    """Yield the flags that may follow, group by group; the many STEP.NAME only after a dot is typed."""
     done: set[str] = set()
     for group, flags in spec.groups():
         for flag in flags:
@@ -328,20 +328,20 @@ def _flags(spec: CommandSpec, used: set[str], word: str) -> Iterator[Candidate]:
                     takes_value = is_long and tab_of(flag) and word_count(flag)
                     yield Candidate(group, f"{name}=" if takes_value else name, field_text(flag))
                 if is_long and _is_bool(flag):
-                    yield Candidate(group, f"--no-{name[2:]}", _turned_off(flag, name))
+                    yield Candidate(group, f"--no-{name[2:]}", _describe_no_flag(flag, name))
 
 
-def _turned_off(flag: Field, name: str) -> str:
-    """Describe --no-NAME: by the clause `; --no-NAME: …` in the flag's text, if it has one."""
+def _describe_no_flag(flag: Field, name: str) -> str:
+    """Describe --no-NAME with the clause `; --no-NAME: …` in the flag's text, if it has one."""
     own = flag.doc.partition("; --no-")[2].partition(": ")[2]
     return own or f"turn off {name}"
 
 
-def _values(flag: Field, word: str, kept: int, run: str = "last") -> Candidates:
-    """Complete the value of a flag or argument behind `kept` characters of the word; steps are those of `run`."""
+def _complete_value(flag: Field, word: str, kept: int, run: str = "last") -> Candidates:
+    """Complete the value of a flag or argument, which begins after `kept` characters of the word. Steps are `run`'s."""
     typed = word[kept:]
     choices = ("true", "false") if _is_bool(flag) else choices_of(flag)
-    # Of --map-in first each KEY= alone, and KEY=PATH once the = is typed: there are many.
+    # For --map-in offer only each KEY= at first, and the many KEY=PATH after the = is typed.
     shown = (each for each in choices if "=" not in each or each.endswith("=") != ("=" in typed))
     found = [Candidate(VALUES, choice) for choice in shown]
     kind = tab_of(flag)

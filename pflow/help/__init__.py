@@ -1,1 +1,1 @@
-"""How commands and nodes are used, and their help: one declaration for parser, help, man pages and completion."""
+"""The use of commands and nodes, declared once for the parser, the help, man pages and completion."""

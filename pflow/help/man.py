@@ -1,4 +1,4 @@
-"""Man pages, made from the spec of each command in mdoc, the markup of man; and a page as plain text again."""
+"""Man pages: made from the spec of each command, in mdoc, the markup of man; and turned into plain text."""
 
 import re
 from collections.abc import Iterator
@@ -8,7 +8,7 @@ from pflow.help.spec import COMMON, DATA, PARAMS, TITLES, CommandSpec, field_tex
 from pflow.interface.interface import Field
 
 DATE = "November 22, 2026"
-"""The date of every page: today's would change all pages at each build."""
+"""The date of every page: the day of the build would change all pages at each build."""
 
 _SENTENCES = {DATA: ["What it works on."], PARAMS: ["How it works."]}
 
@@ -81,16 +81,16 @@ FILES = (
     ("~/.config/io.datasette.llm/", "the keys, settings and aliases of the llm library"),
 )  # fmt: skip
 
-# roff would interpret these characters, or print typographic ones, which nobody could paste into a shell.
+# roff would interpret these characters, or print typographic ones instead, which a shell does not understand.
 _ESCAPES = {"\\": "\\e", "-": "\\-", "'": "\\(aq", "`": "\\(ga", '"': "\\(dq", "^": "\\(ha", "~": "\\(ti"}
 _DELIMITERS = frozenset("([.,:;)]?!|")
 _OF_CODE = frozenset("/_=$<>{}[(\\@#|")
 _STANDARD = ("NAME", "SYNOPSIS", "DESCRIPTION", "ENVIRONMENT", "FILES", "EXIT STATUS", "EXAMPLES", "SEE ALSO")
 _WIDTH = 78
-"""The width at which lines of the source break; man fills them anew."""
+"""The width at which lines of the source are broken; man fills the lines anew."""
 _READ = {**{made: char for char, made in _ESCAPES.items()}, "\\&": "", "\\%": "", "\\fB": "", "\\fP": "", "\\ ": " "}
 _LONGEST = 16
-"""The most characters of a tag that has its text beside it."""
+"""The most characters of a tag whose text stands beside it."""
 _WIDEST = 72
 """The width of an example on a page of 80 columns."""
 _SHELL_WORD = re.compile(r"""(?:\\.|'[^']*'?|"(?:\\.|[^"\\])*"?|[^ '"\\])+""", re.DOTALL)
@@ -151,7 +151,7 @@ def _about(spec: CommandSpec) -> str:
 
 
 def _synopsis(name: str, form: str) -> list[str]:
-    """Return one form of the command, its name marked as such."""
+    """Return a line of the synopsis, with the name of the command in its macro."""
     rest = form.removeprefix(name).strip().replace("…", "...")
     return [f".Nm {word(name)}", *[at_line_start(escaped(rest))] * bool(rest)]
 
@@ -175,7 +175,7 @@ def _names(prefix: str, specs: list[CommandSpec]) -> list[str]:
 
 
 def _see_also(spec: CommandSpec) -> list[str]:
-    """Return other pages as text: mandoc warns of an Xr to a page that is not installed for all users."""
+    """Return the names of other pages as text, since mandoc warns of an Xr to a page not installed for all users."""
     said = re.findall(r"pflow[ -]([a-z-]+)", "\n".join([spec.summary, spec.description, *spec.examples]))
     others = ["exit(7)", "intro(7)", *(["flow(5)", "agents(7)"] if " " in spec.name else ["node(7)", "store(7)"])]
     others += [f"{name}(1)" for name in {*names_in("commands"), *names_in("store_commands")} & set(said)]
@@ -206,7 +206,7 @@ def _shown(escape: re.Match[str]) -> str:
 
 
 def word(text: str) -> str:
-    """Escape a text as one word of a macro's line, where it is neither a macro nor a delimiter."""
+    """Escape a text so that it is one word in a macro's line, and neither a macro nor a delimiter."""
     made = escaped(text).replace(" ", "\\ ")
     return "\\&" + made + "\\&" * (made[-1:] in _DELIMITERS)
 
@@ -217,7 +217,7 @@ def heading(title: str) -> str:
 
 
 def lines(text: str) -> list[str]:
-    """Split a text into source lines: mdoc wants a line for each sentence; a long one is broken."""
+    """Split a text into source lines: mdoc wants a line for each sentence. Break long lines."""
     made: list[str] = []
     line = ""
     for each in map(_unbroken, text.split()):
@@ -230,7 +230,7 @@ def lines(text: str) -> list[str]:
 
 
 def _unbroken(word: str) -> str:
-    """Escape a word of a text; a path or the like is not hyphenated."""
+    """Escape a word of a text; forbid hyphens in a path and the like."""
     return "\\%" * (not _OF_CODE.isdisjoint(word)) + escaped(word)
 
 
@@ -240,7 +240,7 @@ def at_line_start(text: str) -> str:
 
 
 def literal(text: list[str], *, offset: bool = False) -> list[str]:
-    """Return lines to be shown verbatim; empty without lines."""
+    """Return the source that shows these lines verbatim; empty without lines."""
     if not text:
         return []
     shown = [at_line_start(escaped(line.rstrip())) for line in text]

@@ -1,4 +1,4 @@
-"""How a command or a node is used, declared once: for the parser, the help, the man page and completion."""
+"""The spec of a command or a node: its use, declared once for the parser, the help, the man page and completion."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ RUN, UNFINISHED, RUNNING = "run", "unfinished", "running"
 NODE_OR_FILE = "node or file"
 SERVER, PACK, CONFINED = "server", "pack", "confined"
 """The kinds of values for TAB (a field's `tab`; "" for a switch). TEXT is any text, CHOICE one of the field's choices,
-FILE a path, DIRECTORY a directory or one of the choices. NODE is a node or saved flow by name, FLOW also a file or
-steps, SAVED a saved flow, NODE_OR_FILE a node by name or file. STEP is a step of the run that is named beside it, WORD
-whatever may follow `pflow`, SERVER an MCP server (after `serve`, what it offers), CONFINED a pack or a node of one."""
+FILE a path, DIRECTORY a directory or one of the choices. NODE is the name of a node or saved flow, FLOW that or a file
+or steps, SAVED a saved flow, NODE_OR_FILE a node's name or file. STEP is a step of the run in the same command, WORD
+any word that may follow `pflow`, SERVER an MCP server (after `serve`, a node or flow), CONFINED a pack or its node."""
 
 SENTENCE = "pflow SENTENCE"
-"""The name of the spec for sentences, which have no command."""
+"""The name of the spec for a sentence after `pflow`, which has no command."""
 
 HELP = Flag("help", "print this help", letter="h")
 
@@ -40,9 +40,9 @@ _COLUMN = 28
 
 
 class CommandSpec:
-    """The declaration of a command, a tool or a node. `name` is typed to run it: `pflow-llm`, `pflow runs`.
+    """The declaration of a command, a tool or a node. Its `name` is what a person types: `pflow-llm`, `pflow runs`.
 
-    `writes` are pairs of key and text, `notes` further paragraphs.
+    `writes` are pairs of key and text, `notes` are further paragraphs.
     """
 
     def __init__(self, name: str, summary: str, synopsis: tuple[str, ...] = ()) -> None:
@@ -74,9 +74,9 @@ class CommandSpec:
 
 
 def spec_of_command(name: str, docstring: str | None, *synopsis: str) -> CommandSpec:
-    """Return the spec in a file's docstring: `NAME: Summary`, the description, and last the examples.
+    """Return the spec that a module's docstring describes: `NAME: Summary`, the description, then the examples.
 
-    A block that begins with \\b is not filled; such a last block has the examples.
+    A paragraph that begins with \\b is not filled. If the last paragraph does, it has the examples.
     """
     first, *blocks = (docstring or "").strip().split("\n\n")
     spec = CommandSpec(name, first.partition(": ")[2], synopsis)
@@ -133,7 +133,7 @@ def field_text(field: Field) -> str:
 
 
 def word_count(field: Field) -> int:
-    """Return the number of words that a value takes: 2 after the letter of a pair, 0 for a switch, else 1."""
+    """Return the number of words in a flag's value: 2 after the letter of a flag for pairs, 0 for a switch, else 1."""
     return 0 if field.type.name == "bool" else 2 if field.letter and "pairs" in field.marks else 1
 
 
@@ -151,7 +151,7 @@ _TABS = {"FILE": FILE, "DIR": DIRECTORY, "MODEL": MODEL, "RUN": RUN, "STEP": STE
 
 
 def tab_of(field: Field) -> str:
-    """Return the kind of a field's value: declared, or told by the value's name, type or mark, or the field's name."""
+    """Return the kind of a field's value for TAB: as declared, else by its metavar, type, mark or the field's name."""
     type = field.type.items or field.type
     tab = field.tab or _TABS.get((field.metavar or field.word).rpartition("|")[2], "")
     if tab or (type.name == "bool" and not (field.metavar or field.word)):
@@ -169,7 +169,7 @@ def choices_of(field: Field) -> tuple[str, ...]:
 
 
 def default_note(field: Field) -> list[str]:
-    """Return the note on a default, in a list that is empty without one."""
+    """Return a list with the note on the default; empty if the field has no default."""
     from pflow.values.jsontext import encode
 
     if field.required or field.default in (None, [], {}, ""):
@@ -178,7 +178,7 @@ def default_note(field: Field) -> list[str]:
 
 
 def help_text(spec: CommandSpec, *, is_whole: bool = True) -> str:
-    """Return the help: flags by group, writes, actions, effects. The short form has only common flags with letters."""
+    """Return the help: flags by group, writes, actions, effects. The short form omits common flags without a letter."""
     parts = [
         "\n".join(("Usage: " if n == 0 else "       ") + line for n, line in enumerate(spec.synopsis)),
         spec.summary,

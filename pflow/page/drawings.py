@@ -20,9 +20,9 @@ from pflow.values.jsontext import encode
 from pflow.values.usage import amount
 
 MOST_ITEMS = 500
-"""The most items of one batch that are drawn; of more, a sample is drawn."""
+"""The most items of one batch that are drawn; of a larger batch, a sample is drawn."""
 PARTLY = "partly"
-"""The state of a batch of which some items failed, in addition to the states of a visit."""
+"""The state of a batch in which some items failed; the other states are those of a visit."""
 _HIGHEST = 160
 _MOST_VALUES = 50_000
 """The most characters that the values of all visits together take on a page."""
@@ -31,21 +31,21 @@ _LONGEST_VALUE = 4000
 WHOLE = 100.0
 _TICKS = 5
 _LAST = 95.0
-"""The position on the line behind which a time does not fit."""
+"""The last position on the time line at which a written time fits."""
 _STEPS = (1, 2, 5)
 
 BOX = (190, 40)
 """The width and height of a step's box, in pixels."""
 _LANE = 16
-"""The width of an edge that passes a row, in pixels."""
+"""The width of the gap for an edge that passes between the boxes of a row, in pixels."""
 _GAP, _ROW, _BULGE = 24, 66, 70
 
 Cell = tuple[str, int]
-"""A step with its row, or the number of an edge with a row that it passes."""
+"""A place in a row of the drawing: a step's id with its row, or `\\0` and an edge's number with a row it passes."""
 
 
 class Axis:
-    """The time of a run as a line from 0 to 100, without the pauses between the parts of a resumed run.
+    """The time line of a run, with positions from 0 to 100; the pauses of a resumed run are left out.
 
     `parts` are the beginning and end of each part, in seconds; `cuts` are the positions where later parts begin.
     """
@@ -62,7 +62,7 @@ class Axis:
         self.cuts = [self.at(begin) for begin, _ in self.parts[1:]]
 
     def at(self, moment: float) -> float:
-        """Return the position of a moment; in a pause, that of the cut."""
+        """Return the position of a moment. A moment in a pause has the position of the cut."""
         before = 0.0
         for begin, end in self.parts:
             if moment <= end:
@@ -71,7 +71,7 @@ class Axis:
         return WHOLE
 
     def span(self, begin: float, end: float) -> tuple[float, float]:
-        """Return the position of a beginning, and the width up to an end."""
+        """Return the position of `begin`, and the width up to `end`."""
         left = self.at(begin)
         return left, max(self.at(end) - left, 0.0)
 
@@ -122,7 +122,7 @@ class Row:
 
     @property
     def height(self) -> int:
-        """The pixels that its items take."""
+        """The height of the items, in pixels."""
         return min(self.lanes * 8, _HIGHEST)
 
     @property
@@ -138,7 +138,7 @@ class Row:
 
 
 def rows_of(trace: Trace, axis: Axis, now: float, values: dict[int, dict[str, Any]]) -> list[Row]:
-    """Return a row for each visit; `values` are the kept values that it wrote, by its number and by path."""
+    """Return a row for each visit. `values` are the known values that the visits wrote, by number, then by path."""
     writers: dict[tuple[Any, Any], dict[str, int]] = {}  # by store: each subflow has its own, in each item
     depths = {0: -1}
     longest = min(_LONGEST_VALUE, _MOST_VALUES // max(sum(map(len, values.values())), 1))
@@ -181,7 +181,7 @@ def _places(said: dict[str, list[str]], otherwise: str) -> list[tuple[str, str]]
 
 
 def _writer(path: str, writers: dict[str, int]) -> int | None:
-    """Return the visit that was the last to write a path, or a value around it."""
+    """Return the last visit that wrote the path, or a value around it."""
     while path and path not in writers:
         path = path[: max(path.rfind("."), path.rfind("["), 0)]
     return writers.get(path)
@@ -204,7 +204,7 @@ def _try(said: dict[str, Any], visit: TracedVisit, axis: Axis) -> Mark:
 
 
 def sample(things: list[Event], most: int) -> list[Event]:
-    """Return at most so many of these, evenly chosen."""
+    """Return at most `most` of the things, evenly chosen."""
     return things[:: -(-len(things) // most) or 1]
 
 
@@ -215,7 +215,7 @@ def _add_items(row: Row, items: list[Event], axis: Axis) -> None:
     busy: list[tuple[float, int]] = []
     for event in sorted(chosen, key=lambda event: event["time"] - event.get("ms", 0) / 1000):
         begin = event["time"] - event.get("ms", 0) / 1000
-        # A worker ends one item and begins the next at about one time: events have rounded ones.
+        # A worker begins its next item when it ends one, but the times in events are rounded.
         lane = heapq.heappop(busy)[1] if busy and busy[0][0] <= begin + 1e-4 else len(busy)
         heapq.heappush(busy, (event["time"], lane))
         state = "failed" if "exit" in event else "cached" if _is_cached(event) else "done"
@@ -227,7 +227,7 @@ def _add_items(row: Row, items: list[Event], axis: Axis) -> None:
 
 
 def shape_of(ir: Any) -> dict[str, Any]:
-    """Return the steps and edges of a flow's IR; none if it cannot be read."""
+    """Return the steps and edges of a flow's IR; empty lists if the IR cannot be read."""
     try:
         flow = load_document(ir, "flow")
     except PflowError:
@@ -238,7 +238,7 @@ def shape_of(ir: Any) -> dict[str, Any]:
 
 @dataclass
 class DrawnEdge:
-    """An edge: its path in SVG, its action, and the position of that word."""
+    """An edge: its path in SVG, its action, and the position of the action's name."""
 
     path: str
     action: str
@@ -291,13 +291,13 @@ def draw(shape: dict[str, Any]) -> Drawing:
 def _route(number: int, edge: Edge, rows: dict[str, int]) -> list[Cell]:
     """Return the cells that an edge passes on its way down, source and target included; none for an edge back."""
     first, last = rows[edge.source], rows[edge.target]
-    # No step can be called so.
+    # No step's id can begin with \0.
     passed = [(f"\0{number}", row) for row in range(first + 1, last)]
     return [(edge.source, first), *passed, (edge.target, last)] if first < last else []
 
 
 def _rows(graph: Graph) -> dict[str, int]:
-    """Return the row of each step: below all steps that lead to it, except by an edge back."""
+    """Return the row of each step: below all steps that lead to it; edges back do not count."""
     rows: dict[str, int] = {}
     for id in graph.positions:
         earlier = [rows[each] + 1 for each in graph.before[id] if graph.positions[each] < graph.positions[id]]

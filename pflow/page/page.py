@@ -1,4 +1,4 @@
-"""A run as an HTML page: computed here, written by templates, and the trace that is embedded in it read back."""
+"""HTML pages: the page of a run with its trace embedded, reading that trace back, and the page of a list of runs."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ _MOST_STORE = 40_000
 _LEAST_MS = 0.1
 
 _BEGIN, _END = b'<script type="application/gzip" id="trace">', b"</script>"
-"""A script of a type that no browser runs is data."""
+"""The tags around the trace. A browser does not run a script of this type."""
 _GZIP = 31  # wbits with which zlib writes gzip, the type that _BEGIN declares
 _MOST = 1 << 28
-"""The most bytes that are read of a page, and of the trace in it: anybody may have made the page."""
+"""The most bytes that are read of a page, and of the trace in it, since the page may come from anyone."""
 
 
 @cache
@@ -74,12 +74,12 @@ def _render(template: str, **members: Any) -> bytes:
 
 
 def page_members(run: RecordedRun) -> Trace:
-    """Return the members that a page adds to a run's trace: the `ir` of its flow, the `dots` of a map."""
+    """Return the members that a page needs in addition to the trace: the `ir` of the flow, the `dots` of a map."""
     return {"ir": shape_of(run.read_json(FLOW)), "dots": map_dots(run) if run.ledger else []}
 
 
 def run_page(trace: Trace, *, now: float) -> bytes:
-    """Return the page of a store's stages, or of a run, whose trace must have what `page_members` returns."""
+    """Return the page of a trace. The trace of a run must have the members that `page_members` returns."""
     report, dots, shape = trace.get("map"), trace.get("dots", []), trace.get("ir") or shape_of(None)
     values = trace.get("values")
     trace = store_with(trace)
@@ -117,7 +117,7 @@ def runs_page(runs: Iterable[RecordedRun], *, now: float) -> bytes:
 
 
 def _states(trace: Trace) -> dict[str, int]:
-    """Return the number of visits in each state, without visits around others; for a map, the number of items."""
+    """Return the number of visits in each state, only innermost ones; for a map, the number of items."""
     if "map" in trace:
         return {status: count for status, count in trace["map"]["statuses"].items() if count}
     visits = trace["execution_trace"]
@@ -144,7 +144,7 @@ def _stopped(trace: Trace) -> dict[str, Any] | None:
 def _failures(trace: Trace, values: WrittenValues) -> dict[str, Any]:
     """Return the number of failed items of batches, and the items in groups of one visit, exit code and message.
 
-    Without a journal an item is known by its index alone.
+    Without a journal, only the index of an item is known.
     """
     steps = {visit["number"]: visit for visit in trace["execution_trace"]}
     groups: dict[tuple[Any, ...], list[str]] = {}
@@ -160,7 +160,7 @@ def _failures(trace: Trace, values: WrittenValues) -> dict[str, Any]:
 
 
 def _used_by(trace: Trace, by: str) -> list[tuple[str, Usage]]:
-    """Return the usage of models by a member of the events, the most expensive first."""
+    """Return the usage of models, added up by the member `by` of the events, the most expensive first."""
     found: dict[str, Usage] = {}
     for event in trace["events"] if trace["flow"] else trace["execution_trace"]:
         if calls := Usage(event).calls:
@@ -214,7 +214,7 @@ def _store(store: dict[str, dict[str, Any]] | None) -> list[dict[str, Any]] | No
 
 
 def _snapshot(snapshot: dict[str, Any]) -> list[tuple[str, str]]:
-    """Return the values that a run began with: params of steps, and what flags and the pipe put into the store."""
+    """Return the values that a run began with: params of steps, and the values that flags and the pipe stored."""
     overrides = snapshot.get("config_overrides", {}).items()
     found = [(f"{step}.{name}", value) for step, params in overrides for name, value in params.items()]
     found += snapshot.get("cli_injections", {}).items()
@@ -248,7 +248,7 @@ def read_page(file: str) -> Trace:
             each for each in kept["events"] if not is_run or (isinstance(each.get("event"), str) and is_sound(each))
         ]
         trace = with_visits({"error": {}, **kept, "events": events})
-        # A trace that cannot be shown is not ours: it fails here, where the error names the file.
+        # Fail here, where the error names the file, if the trace cannot be shown: then pflow did not write it.
         if not isinstance(trace["began"] + trace["last"], int | float):
             raise ValueError("the times are no numbers")
         trace_text(trace, now=trace["last"], with_store=True)

@@ -1,1 +1,1 @@
-"""Saved flows: kept, listed, found by their purpose."""
+"""Saved flows: saving them, listing them, and finding them by their purpose."""

@@ -14,25 +14,25 @@ from pflow.files.atomic import replace
 from pflow.saved_flows.saved import file_failure
 
 _LARGEST = 1 << 14
-"""The most bytes of an executable of ours: a longer file is somebody else's."""
+"""The most bytes of an executable made by pflow; a longer file is not one."""
 
 _LONGEST_FIRST_LINE = 120
 """The most letters of a #! line on every system: old Linux cuts it at 127."""
 
 
 _ENDS = (' "$@"\n', ", sys.argv[1:])\n")
-"""The ends of all executables."""
+"""The last characters of every executable, in sh and in Python."""
 
 
 class Script(NamedTuple):
-    """The text of an executable, and its end, which is the same for each installation of pflow."""
+    """The text of an executable. `end` is its last part, which does not depend on where pflow is installed."""
 
     text: str
     end: str
 
 
 def flow_script(file: str) -> Script:
-    """Return the script for a flow, with full paths of pflow, the flow and the data directory: cron sets none of them.
+    """Return the script for a flow, with full paths of pflow, the flow and the data directory, which cron does not set.
 
     Raises PflowError (78).
     """
@@ -88,12 +88,12 @@ def is_on_path(folder: str) -> bool:
 
 
 def path_fault(folder: str) -> str:
-    """Return the words that a directory is not on PATH, and how to add it; empty if it is."""
+    """Return the message that a directory is not on PATH, and how to add it; empty if it is on PATH."""
     return "" if is_on_path(folder) else f"'{folder}' is not on PATH; export PATH=\"{folder}:$PATH\" in your profile"
 
 
 def check_executable(name: str, script: Script) -> None:
-    """Raise PflowError if the executable cannot be made: 73 for a file in its way, 77, 78."""
+    """Raise PflowError if the executable cannot be made: 73 for a file in the way, 77, 78."""
     file = executable_file(name)
     if os.path.lexists(file) and not _runs_same(file, script) and not _is_stale(file):
         what = "it runs something else, or was changed" if _is_ours(file) else "the file is not pflow's"
@@ -114,17 +114,17 @@ def make_executable(name: str, script: Script) -> str:
 
 
 def executables_of(name: str, script: Script) -> list[str]:
-    """Return the executables of this name on PATH, in ~/.local/bin and in ~/bin that run the same as the script."""
+    """Return the executables of this name on PATH, in ~/.local/bin and in ~/bin that pflow made with this `end`."""
     return [file for file in _candidates(name) if _runs_same(file, script)]
 
 
 def edited_executables_of(name: str) -> list[str]:
-    """Return the executables of pflow for this name that somebody has edited."""
+    """Return the executables for this name that pflow made and the user has edited."""
     return [file for file in _candidates(name) if _is_ours(file) and not _text(file).endswith(_ENDS)]
 
 
 def remove_executables(name: str, script: Script) -> list[str]:
-    """Remove the executables that run the same as the script; return their files. Raises PflowError (73, 77)."""
+    """Remove the executables that `executables_of` finds; return their files. Raises PflowError (73, 77)."""
     files = executables_of(name, script)
     for file in files:
         with Attempt("cannot remove the command", file_failure):
@@ -133,7 +133,7 @@ def remove_executables(name: str, script: Script) -> list[str]:
 
 
 def _candidates(name: str) -> list[str]:
-    """Return every file that an executable may be: in ~/.local/bin, in ~/bin, and on PATH."""
+    """Return every path where an executable may be: in ~/.local/bin, in ~/bin, and on PATH."""
     folders = dict.fromkeys(map(os.path.realpath, [*_home_folders(), *_path_folders()]))
     return [os.path.join(folder, f"pflow-{name}") for folder in folders]
 
@@ -158,7 +158,7 @@ def _runs_same(file: str, script: Script) -> bool:
 
 
 def _is_stale(file: str) -> bool:
-    """Return True for an executable of a pack that is not installed any more, as after a lost lock file."""
+    """Return True for an executable whose pack is no longer installed, for example because its lock file was lost."""
     text = _text(file)
     begin, _, end = text.rpartition("\nmain_of_pack('")
     is_of_this = f"= {_data_home()!r}\n" in begin if _data_home() else "XDG_DATA_HOME" not in begin

@@ -1,4 +1,4 @@
-"""The saved flows or nodes that a text is about, found by words (BM25), or by meaning with an embedding model."""
+"""Finding the saved flows or nodes that a text is about: by words (BM25), or by meaning with an embedding model."""
 
 import re
 import unicodedata
@@ -24,15 +24,15 @@ _WORD = re.compile(r"[^\W_]+")
 _ENDING = re.compile(r"(?<=\w{3})(?:i[sz](?:e|es|ed|er|ers|ing)|ations?|ings?|ies|ied|ers?|ed|es|s|e|y)$")
 
 _LONGEST = 2_000
-"""The most characters of a text that go to an embedding model: small ones refuse more."""
+"""The most characters of a text that go to an embedding model: small models refuse a longer text."""
 
 _failed: set[str] = set()
-"""The embedding models that failed in this process, and are not asked again."""
+"""The embedding models that failed in this process; they are not asked again."""
 
 
 @dataclass(frozen=True)
 class SearchTarget:
-    """A flow or node that can be found: its name, its description, and `more` words that lead to it."""
+    """A flow or node that can be found: its name, its description, and `more` words to find it by."""
 
     name: str
     text: str
@@ -40,7 +40,7 @@ class SearchTarget:
 
 
 def target_of_flow(saved: SavedFlow) -> SearchTarget:
-    """Return the target for a saved flow: the names of its inputs and steps lead to it too."""
+    """Return the target for a saved flow, which can also be found by the names of its inputs and steps."""
     docs = [declared.get("description") for declared in saved.inputs.values()]
     more = [*saved.inputs, *(doc for doc in docs if isinstance(doc, str)), *saved.types]
     return SearchTarget(saved.name, saved.description, " ".join(more))
@@ -49,7 +49,8 @@ def target_of_flow(saved: SavedFlow) -> SearchTarget:
 def nearest(text: str, abouts: Sequence[SearchTarget]) -> dict[str, float]:
     """Return the names of targets near to a text, the nearest first, each with a score above 0, at most 1.
 
-    An embedding model finds them, if one is configured; else words do, also if the model fails, as stderr then says.
+    They are found by an embedding model, if one is configured. Without one, or with a message if it fails, they are
+    found by words.
     """
     model = configured() if abouts else None
     if model is None or model in _failed:
@@ -69,7 +70,7 @@ def nearest_by_meaning(text: str, abouts: Sequence[SearchTarget], model: str) ->
 
 
 def nearest_by_words(text: str, abouts: Sequence[SearchTarget]) -> dict[str, float]:
-    """Return the nearest by BM25. A score is the share of the weight of the text's words that a target has."""
+    """Return the nearest by BM25. A target's score is divided by the weight of all words of the text."""
     counts = [Counter(words(f"{_plain_name(about.name)} {about.text} {about.more}")) for about in abouts]
     lengths = [sum(count.values()) for count in counts]
     mean = sum(lengths) / len(lengths) if any(lengths) else 1
@@ -85,7 +86,7 @@ def nearest_by_words(text: str, abouts: Sequence[SearchTarget]) -> dict[str, flo
 
 
 def words(text: str) -> list[str]:
-    """Split a text into words in lower case, without accents and endings; a script without case into letter pairs."""
+    """Split a text into lower-case words without accents and endings; split a script without case into letter pairs."""
     plain = "".join(c for c in unicodedata.normalize("NFKD", text).casefold() if not unicodedata.combining(c))
     found: list[str] = []
     for word in _WORD.findall(plain):

@@ -1,4 +1,4 @@
-"""The saved flows: their names, and the purpose, inputs, outputs and types of each, from its file alone."""
+"""The saved flows: listing, reading, saving and removing them. Each is described from its file alone."""
 
 import os
 import re
@@ -50,7 +50,7 @@ from pflow.terminal.messages import say
 from pflow.values.fast_json import write_json
 
 LONGEST = 100
-"""The most letters of a name: a file name has room for them, and for what old versions and drafts add."""
+"""The most letters of a name: so a file name has room for the suffixes of old versions and drafts too."""
 
 MOST = 10
 """The number of older versions that are kept of a name."""
@@ -74,7 +74,7 @@ class SavedFlow:
 
     @property
     def is_of_project(self) -> bool:
-        """True if the flow is not saved, but in a file below this directory, whose path is its name."""
+        """True if the flow is not saved, but in a file below the working directory; then the path is its name."""
         return self.name == self.file
 
     @property
@@ -84,9 +84,9 @@ class SavedFlow:
 
 
 def list_saved() -> list[SavedFlow]:
-    """Return all saved flows by name, then those of packs, unreadable flows included.
+    """Return the user's saved flows by name, then those of packs; unreadable flows are included.
 
-    Packs that cannot be read are left out. Raises PflowError (77) if the directory of saved flows cannot be read.
+    Unreadable packs are left out. Raises PflowError (77) if the directory of saved flows cannot be read.
     """
     folder = data_directory("flows")
     with Attempt(f"cannot list the saved flows in '{folder}'"):
@@ -97,7 +97,7 @@ def list_saved() -> list[SavedFlow]:
 
 
 def list_project(saved: list[SavedFlow]) -> list[SavedFlow]:
-    """Return the flows in this directory and in flows/, named by their paths, except those that are `saved`."""
+    """Return the flows in the working directory and its flows/, named by their paths, except those that are `saved`."""
     known = {os.path.realpath(each.file) for each in saved}
     found = [file for folder in ("./", "flows/") for file in sorted(glob(f"{folder}*{SUFFIX}"))]
     return [_read(file, file) for file in found if os.path.realpath(file) not in known]
@@ -137,7 +137,7 @@ def name_of(file: str) -> str:
 
 
 def check_name(name: str) -> None:
-    """Raise PflowError (65) for a name that no saved flow may have, or that is one of pflow's own."""
+    """Raise PflowError (65) for a name that no saved flow may have, or that pflow itself uses."""
     act = f"cannot call a flow '{shorten(name)}'"
     if not is_node_name(name):
         raise PflowError(act, hint="a name has letters, digits, - and _: fix-issue", exit=BAD_DATA)
@@ -198,7 +198,7 @@ def _read(name: str, file: str) -> SavedFlow:
 
 @dataclass
 class SaveResult:
-    """The result of saving: the flow's `file`, the file that keeps the replaced version (`old`), notes for the user.
+    """The result of saving: the flow's `file`, the file of the replaced version (`old`), and notes for the user.
 
     `is_changed` is False if the same flow was saved already.
     """
@@ -210,7 +210,7 @@ class SaveResult:
 
     @property
     def name(self) -> str:
-        """The flow's name, in the spelling of its first version."""
+        """The flow's name, spelled as in its first version."""
         return name_of(self.file)
 
 
@@ -245,7 +245,7 @@ def save_flow(name: str, flow: FlowSpec, *, replace: bool = False) -> SaveResult
 
 
 def save_in_pack(name: str, flow: FlowSpec, folder: str, *, replace: bool = False) -> SaveResult:
-    """Save a checked flow into the directory of a pack that the user makes. Raises as `save_flow`."""
+    """Save a checked flow into the directory of a pack that the user is writing. Raises as `save_flow`."""
     check_name(name)
     act, flows = f"cannot save '{name}'", os.path.join(folder, "flows")
     there = result_of(os.listdir, flows, otherwise=[])
@@ -262,7 +262,7 @@ def save_in_pack(name: str, flow: FlowSpec, folder: str, *, replace: bool = Fals
 
 
 def remove_flow(name: str) -> str:
-    """Remove a saved flow, and return the file that keeps it as an old version. Raises PflowError (127, 73, 77)."""
+    """Remove a saved flow, and return the file of its old version. Raises PflowError (127, 73, 77)."""
     with lock_folder(flows_folder(), f"cannot remove '{name}'"):
         file = find_saved(name)
         old = _keep_old(name_of(file), Path(file).read_bytes())
@@ -281,7 +281,7 @@ def older_versions(name: str) -> list[str]:
 
 
 def file_failure(act: str, error: OSError) -> PflowError:
-    """Return the failure of an act with a file, which it names."""
+    """Return the failure of `act`, which names a file."""
     return PflowError(f"{act}: {reason_with_file(error)}", exit=not_written(act, error).exit)
 
 
@@ -296,7 +296,7 @@ def lock_folder(folder: str, act: str) -> Iterator[None]:
 
 
 def _keep_old(name: str, data: bytes) -> str:
-    """Keep a flow's content as an old version, unless the last one is the same, and return its file. Raises OSError."""
+    """Keep a flow's content as an old version, unless the newest one is the same; return its file. Raises OSError."""
     before = older_versions(name)
     with suppress(OSError):
         if before and Path(before[-1]).read_bytes() == data:
@@ -323,8 +323,8 @@ def _encoded(flow: FlowSpec, act: str) -> bytes:
 def portable(flow: FlowSpec, name: str, file: str, pack: str = "") -> tuple[FlowSpec, list[str]]:
     """Return the flow under its new name, with paths to its subflows that work from everywhere, and notes for the user.
 
-    `file` is its future file. In a `pack` the paths are relative, else absolute. Raises PflowError (65) for a secret in
-    the flow, a flow that would contain itself, and a path that leads out of the pack.
+    `file` is the flow's future file. The paths are absolute, or in a `pack` relative. Raises PflowError (65) for a
+    secret in the flow, a flow that would contain itself, and a path that leads out of the pack.
     """
     wired = wire(flow)
     act = f"cannot save '{name}'"

@@ -1,4 +1,4 @@
-"""`pflow doctor`: a table of checks of an installation, each of which yields diagnoses.
+"""`pflow doctor`: a table of checks of the installation; each check yields diagnoses.
 
 Checks import in their functions, so that one damaged part does not stop the other checks.
 """
@@ -25,7 +25,7 @@ WELL, ADVICE, BROKEN = "ok", "advice", "broken"
 
 
 class Diagnosis(NamedTuple):
-    """A part of the installation, its state in a word and in a text, and what to do about it."""
+    """A part of the installation: its state in a word, a text about it, and the remedy."""
 
     about: str
     state: str

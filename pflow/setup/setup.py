@@ -1,4 +1,4 @@
-"""`pflow setup`: man pages and completions installed below a prefix, listed there, and removed by that list."""
+"""`pflow setup`: install man pages and completions below a prefix, keep a list of them there, and remove them by it."""
 
 import json
 import os
@@ -32,7 +32,7 @@ FOLDERS = {
 """The directory below share/ in which each program looks."""
 
 WRITE, UPDATE, REMOVE, KEEP, CHANGED = "write", "update", "remove", "keep", "changed"
-"""The changes of a file: it is new, another version, no longer wanted, up to date, or edited by somebody."""
+"""The changes of a file: it is new, another version, no longer wanted, up to date, or was edited by the user."""
 
 _BEGIN = "# >>> pflow setup (pflow setup --undo removes this block)"
 _END = "# <<< pflow setup"
@@ -61,10 +61,10 @@ def share_directory(prefix: str | None) -> Path:
 
 @dataclass
 class Setup:
-    """The things that setup has installed below a share directory, as its list there records them.
+    """The list of the things that setup has installed below a share directory, and of its changes elsewhere.
 
-    `files` are names below share/, each with the SHA-256 of every version that setup wrote; `directories` are those
-    that it made; `blocks` the lines that it added to start-up files, by file; `made` the start-up files that it made.
+    `files` are names below share/, each with the SHA-256 of every version that setup wrote. `directories` and `made`
+    are the directories and the start-up files that it made, `blocks` the lines that it added to start-up files.
     """
 
     share: Path
@@ -78,7 +78,10 @@ class Setup:
         return self.share / "pflow" / "setup.json"
 
     def changes(self, wanted: dict[str, bytes]) -> dict[str, str]:
-        """Return the change of each file, if these are wanted. Raises PflowError (73) if another file is in the way."""
+        """Return the change that each file needs so that share/ has the `wanted` ones.
+
+        Raises PflowError (73) if a file that setup did not write is in the way.
+        """
         names = [*wanted, *sorted(self.files.keys() - wanted)]
         found = {name: self._change(name, wanted.get(name)) for name in names}
         return {name: change for name, change in found.items() if change}
@@ -121,7 +124,7 @@ class Setup:
         self._save()
 
     def add_block(self, shell: str) -> None:
-        """Add a shell's line at the end of its start-up file: it must follow what starts completion. Raises OSError."""
+        """Add a shell's line at the end of its start-up file, after the lines that start completion. Raises OSError."""
         file, line = start_line(shell, self.share)
         text = start_file_text(file)
         self.blocks[file] = "\n".join([""] * bool(text and text[-1] != "\n") + [_BEGIN, line, _END, ""])
@@ -153,7 +156,7 @@ class Setup:
         self._remove_directories()
 
     def _make_directory(self, directory: Path) -> None:
-        """Make a directory that only its owner can write: zsh asks before it reads completions from any other."""
+        """Make a directory that only its owner can write: zsh asks before it uses completions from any other."""
         if not directory.is_dir():
             self._make_directory(directory.parent)
             directory.mkdir(mode=0o755)
@@ -172,7 +175,7 @@ class Setup:
 
 
 def read_setup(share: Path) -> Setup:
-    """Read the list below share/; without one, return an empty setup. Raises PflowError (65) for any other file."""
+    """Read the list below share/; if it is missing, return an empty Setup. Raises PflowError (65) if it is damaged."""
     setup = Setup(share)
     try:
         members = json.loads(setup.list_file.read_bytes())
@@ -186,7 +189,10 @@ def read_setup(share: Path) -> Setup:
 
 
 def wanted_files() -> tuple[dict[str, bytes], list[str]]:
-    """Return the files to install by name, and why the user's faulty nodes have none. Raises PflowError (66)."""
+    """Return the files to install by name, and the reasons why faulty nodes of the user have none.
+
+    Raises PflowError (66).
+    """
     specs: list[CommandSpec] = []
     left_out: list[str] = []
     for node_type in [each for each in list_types() if each.origin in (PYTHON, PROGRAM)]:

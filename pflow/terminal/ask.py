@@ -1,4 +1,4 @@
-"""Asking the person at the terminal: for a line, yes or no, a key, or a text in an editor."""
+"""Asking the person at the terminal for a line, a yes or no, a key, or a text written in an editor."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ _READLINE = ("set expand-tilde on", "set convert-meta off", "set input-meta on",
 
 
 class Terminal:
-    """The person's terminal, /dev/tty: stdin and stdout may be pipes.
+    """The person's terminal, /dev/tty, since stdin and stdout may be pipes.
 
-    An answer of None is the end of input: ^D, or a terminal that is gone.
+    An answer is None at the end of input: after ^D, or if the terminal is gone.
     """
 
     def __init__(self, fd: int) -> None:
@@ -30,9 +30,9 @@ class Terminal:
         self.turn: int | None = None
 
     def wait_for_turn(self) -> None:
-        """Wait until no other process of pflow asks at this terminal; keep the others waiting until it is closed."""
+        """Wait until no other process of pflow asks at this terminal; let others wait until we close it."""
         with suppress(OSError):
-            # By its own name: /dev/tty is one file for all terminals.
+            # Not /dev/tty, which is one file for all terminals.
             self.turn = os.open(os.ttyname(2), os.O_RDONLY | os.O_NOCTTY | os.O_CLOEXEC)
             take_turn(self.turn)
 
@@ -41,7 +41,7 @@ class Terminal:
         return line if line is None else line.strip()
 
     def choose(self, question: str, keys: dict[str, str], *, otherwise: str = "n", help: str = "") -> str:
-        """Ask until the answer is a key or its word; `otherwise` at the end of input. Other answers get the `help`."""
+        """Ask until the answer is a key or its word; show `help` after others. Return `otherwise` at the end."""
         while (answer := self.ask(question)) is not None:
             for key, word in keys.items():
                 if answer.lower() in (key, word):
@@ -61,7 +61,7 @@ class Terminal:
             line = os.read(self.fd, 1 << 16)
         except OSError:
             return None
-        except BaseException:  # a signal: what is printed next begins a line
+        except BaseException:  # a signal: the next text has to begin on a new line
             self.say("\n")
             raise
         if not line.endswith(b"\n"):
@@ -82,7 +82,7 @@ class Terminal:
             self.say("\n")
 
     def read_path(self, prompt: str) -> str | None:
-        """Read a path, which TAB completes if readline is there. Readline reads stdin and writes to stdout."""
+        """Read a path, which TAB completes if Python has readline. Readline uses stdin and stdout."""
         try:
             import readline
 
@@ -90,7 +90,7 @@ class Terminal:
         except (ImportError, OSError):
             return self.read_line(prompt)
         os.dup2(self.fd, 1)
-        readline.set_completer_delims("")  # by default a blank ends what is completed, and file names may have some
+        readline.set_completer_delims("")  # by default a blank ends a word, but file names may have blanks
         is_libedit = "libedit" in (readline.__doc__ or "")
         for setting in (*_READLINE, "bind ^I rl_complete" if is_libedit else "tab: complete"):
             readline.parse_and_bind(setting)
@@ -108,7 +108,7 @@ class Terminal:
             os.close(before)
 
     def discard_typed(self) -> None:
-        """Drop what was typed before the question was shown: an Enter too many must not answer it."""
+        """Drop the keys typed before the question was shown: an Enter too many must not answer it."""
         with suppress(termios.error, OSError):
             termios.tcflush(self.fd, termios.TCIFLUSH)
 
@@ -126,14 +126,14 @@ class Terminal:
 
 
 def open_terminal() -> Terminal | None:
-    """Open the terminal; return None if there is none, or if stderr is not a terminal: nobody may be watching."""
+    """Open the terminal; return None if there is none, or if stderr, where questions appear, is not a terminal."""
     if not os.isatty(2):
         return None
     return result_of(lambda: Terminal(os.open("/dev/tty", os.O_RDWR | os.O_NOCTTY | os.O_CLOEXEC)), otherwise=None)
 
 
 def ask(question: str, *, is_secret: bool = False) -> str | None:
-    """Ask one question and return the answer, stripped; None if nobody can be asked. A secret is not shown."""
+    """Ask one question and return the answer, stripped; None if there is no terminal. A secret is not shown."""
     terminal = open_terminal()
     if terminal is None:
         return None
@@ -142,13 +142,13 @@ def ask(question: str, *, is_secret: bool = False) -> str | None:
 
 
 def confirm(question: str) -> bool | None:
-    """Ask a yes-or-no question; None if nobody can be asked."""
+    """Ask a yes-or-no question; return None if there is no terminal."""
     answer = ask(f"{question} [y/N] ")
     return None if answer is None else answer.lower() in ("y", "yes")
 
 
 def edit(text: str, name: str, terminal: Terminal) -> str:
-    """Edit a text, as a file called `name`, with $VISUAL, $EDITOR or vi, and return the result.
+    """Let the person edit a text, as a file called `name`, with $VISUAL, $EDITOR or vi; return the result.
 
     Raises PflowError: 73 if the file cannot be written or read, 127 if the editor is missing, 1 if it fails, 65 if the
     result is not text.
@@ -159,12 +159,12 @@ def edit(text: str, name: str, terminal: Terminal) -> str:
             file = os.path.join(folder, name)
             with open(file, "w", encoding="utf-8", errors="backslashreplace", newline="") as opened:
                 opened.write(text)
-            # By sh, as git does it: $EDITOR may hold flags, such as `code --wait`.
+            # With sh, as git does it, since $EDITOR may have flags, such as `code --wait`.
             code = _run(["/bin/sh", "-c", f'{editor} "$@"', editor, file], terminal.fd)
             if code == 127:
                 raise PflowError(f"cannot find the editor '{editor}'", hint="set VISUAL or EDITOR", exit=NOT_FOUND)
             if code:
-                # The shell that runs the editor adds 128 to a signal.
+                # For a signal, the shell that runs the editor exits with its number plus 128.
                 how = f"exit code {code}" if 0 < code <= 128 else f"signal {abs(code) % 128}"
                 raise PflowError(f"cannot use the edited text: the editor ended with {how}", exit=FAILED)
             with open(file, encoding="utf-8", newline="") as opened:

@@ -22,7 +22,7 @@ def _painter(code: str) -> Callable[[Colour, str], str]:
 
 
 class Colour:
-    """Paints words by their meaning, or leaves them plain. Paint last: a painted text's length is not its width."""
+    """Paints words by their meaning, or leaves them plain. Paint a text last: its length is then not its width."""
 
     __slots__ = ("is_on",)
 
@@ -106,7 +106,7 @@ def value_text(value: object) -> str:
 
 
 def wrap(text: str, width: int) -> list[str]:
-    """Break a text into lines at spaces, and a word only if it is longer than a line."""
+    """Break a text into lines at spaces; break a word only if it is longer than a line."""
     lines = [""]
     for word in text.split(" "):
         joined = f"{lines[-1]} {word}" if lines[-1] else word
@@ -139,7 +139,7 @@ def table(
 
 
 def _fitted(columns: list[list[int]], width: int) -> list[int]:
-    """Return the widths of columns: of their widest cells; if these do not fit, the widest columns shrink."""
+    """Return the widths of columns: those of their widest cells. If they do not fit, the widest columns shrink."""
     widths = [max(column) for column in columns]
     room = width - _GAP * (len(widths) - 1)
     while sum(widths) > room and max(widths, default=0) > 8:

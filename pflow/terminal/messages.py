@@ -1,7 +1,7 @@
-"""All text on stderr, with its secrets masked: pflow's own messages, and what libraries and nodes print.
+"""All text on stderr, with its secrets masked: pflow's own messages, and the output of libraries and nodes.
 
-pflow writes to the descriptor. Logs, warnings, and the exceptions of threads, of destructors and of asyncio go to
-`sys.stderr`, which ForeignText replaces: it leaves out the frames of tracebacks.
+pflow writes its messages to the descriptor. Logs, warnings, and exceptions in threads, destructors and asyncio go to
+`sys.stderr`, which is replaced by a ForeignText: that leaves out the frames of tracebacks.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from pflow.errors import Ignoring, PflowError, shorten
 from pflow.text.printable import harmless
 
 is_quiet = False
-"""True under -q: messages that are only good to know are not printed."""
+"""True with -q: messages that only inform are not printed."""
 
 unfinished = 0
-"""The descriptor on which the streamed parts of an answer stopped within a line; 0 if there is none."""
+"""The descriptor on which an answer, streamed in parts, has stopped within a line; 0 if there is none."""
 
 is_drawn = False
-"""True while the last line on the terminal is a line of progress, which is drawn again and again."""
+"""True while the last line on the terminal shows progress and will be drawn over."""
 
 
 def be_quiet(quiet: bool) -> None:
@@ -30,7 +30,7 @@ def be_quiet(quiet: bool) -> None:
 
 
 def note_output(fd: int, data: bytes = b"\n") -> None:
-    """Note the last output: if it stops within a line, the next message on the same terminal begins a new line."""
+    """Note the end of an output: if it is not the end of a line, the next message on that terminal begins a new one."""
     global unfinished
     unfinished = 0 if data.endswith(b"\n") else fd
 
@@ -55,7 +55,7 @@ def error_text(error: PflowError) -> str:
 
 
 def write_stderr(text: str | bytes) -> None:
-    """Write a text in place of a drawn line. Ignore errors: if nobody reads stderr, the exit code must tell."""
+    """Write a text in place of a drawn line. Ignore errors: without stderr, only the exit code can report."""
     global unfinished, is_drawn
     data = text if isinstance(text, bytes) else text.encode("utf-8", "backslashreplace")
     unfinished = 0 if data.endswith(b"\n") and _break() else unfinished
@@ -70,7 +70,7 @@ def write_line(text: str) -> None:
 
 
 def draw_line(text: str, number: str = "") -> None:
-    """Draw the last line of the terminal, which the next text replaces; cut, since a wrapped line cannot be cleared."""
+    """Draw the terminal's last line, which the next text replaces. It is cut: a wrapped line cannot be cleared."""
     from pflow.terminal.columns import colour_of, stderr_width
 
     global unfinished, is_drawn
@@ -80,20 +80,20 @@ def draw_line(text: str, number: str = "") -> None:
 
 
 def clear_line() -> None:
-    """Clear a drawn line before a text that is not a message, such as an answer, is shown."""
+    """Clear a drawn line, so that a text which is not a message can be shown, such as an answer."""
     if is_drawn:
         write_stderr("")
 
 
 def for_terminal(fd: int, data: bytes, *, is_data: bool = False) -> bytes:
-    """Return data for a descriptor: unchanged, or harmless if it is a terminal, which no text may control."""
+    """Return data to write to a descriptor. For a terminal, make it harmless: no text may control the terminal."""
     if not os.isatty(fd):
         return data
     return harmless(data.decode("utf-8", "surrogateescape"), is_data=is_data).encode("utf-8", "surrogateescape")
 
 
 def _break() -> str:
-    """Return the line break that a message needs after a part of an answer on the same terminal, else ""."""
+    """Return the line break before a message, if an answer on the same terminal has stopped within a line; else ""."""
     is_shared = unfinished and os.isatty(2) and os.fstat(unfinished).st_rdev == os.fstat(2).st_rdev
     return "\n" if is_shared else ""
 
@@ -102,7 +102,7 @@ def _say(paint: str, program: str, text: str) -> None:
     try:
         from pflow.terminal.columns import colour_of
         from pflow.text.printable import message_line
-    except OSError:  # an import takes a descriptor, and that none is left may be the very message
+    except OSError:  # importing needs a descriptor; the message may be that there is none left
         write_stderr(f"{program}: {ascii(text)[1:-1]}\n")
         return
     painted = getattr(colour_of(2), paint)(f"{program}:")
@@ -126,13 +126,13 @@ _LONGEST = 8192
 
 
 def filter_stderr() -> None:
-    """Pass all that is printed on `sys.stderr` from now on through a ForeignText."""
+    """Replace `sys.stderr` by a ForeignText."""
     if sys.stderr is not None and not isinstance(sys.stderr, ForeignText):
         sys.stderr = ForeignText(sys.stderr)
 
 
 def silence(*names: str) -> None:
-    """Drop the logs of these libraries: an error or an event of ours says the same."""
+    """Drop the logs of these libraries, since our errors or events say the same."""
     import logging
 
     for name in names:
@@ -140,7 +140,10 @@ def silence(*names: str) -> None:
 
 
 class ForeignText(_thread._local):
-    """A stream of lines: each thread writes lines of its own. With --debug among the command's words, frames stay."""
+    """A stream that masks secrets and leaves out the frames of tracebacks, unless --debug is in the command line.
+
+    It works line by line, and each thread has lines of its own.
+    """
 
     def __init__(self, stream: Any) -> None:
         self._stream = stream
@@ -155,7 +158,7 @@ class ForeignText(_thread._local):
         return self
 
     def __exit__(self, *error: object) -> None:
-        """Write what is left; stderr stays open for others."""
+        """Write the unfinished line; stderr stays open for others."""
         self.flush()
 
     def write(self, text: str) -> int:
@@ -169,7 +172,7 @@ class ForeignText(_thread._local):
         self.write("".join(lines))
 
     def flush(self) -> None:
-        """Write a line that is not ended, such as a question or a bar of progress."""
+        """Write the unfinished line, such as a question or a progress bar."""
         if not (self._in_traceback and self._rest[:1] == " "):
             self._write(self._rest)
             self._rest = ""
