@@ -1,4 +1,4 @@
-"""The imports of a node: pocketflow's Node with params from its interface, `flow_safe`, and types."""
+"""What a node imports: pocketflow's Node with params from its interface, `flow_safe`, and types."""
 
 from __future__ import annotations
 
@@ -60,16 +60,16 @@ else:
 
 
 def interface_of(node: type) -> Interface:
-    """Return the interface in a node class's docstring, parsed once; without one, infer it from the code.
+    """Return the interface in a node class's docstring, parsed once; if there is none, infer it from the code.
 
-    In pflow's own nodes, and in those with a secret, a line that does not parse raises PflowError with file and line.
-    In other nodes the docstring then counts as prose: the interface is open, and `fault` says why.
+    In pflow's own nodes, and in nodes with a secret, a line that does not parse raises PflowError with file and line.
+    In other nodes, it makes the docstring prose: the interface is open, and `fault` says why.
     """
     interface = declared_interface(node)
     if interface.open and "_pflow_shown" not in node.__dict__:
         node._pflow_shown = _read_code(node) or interface  # type: ignore[attr-defined]
     found: Interface = node._pflow_shown if interface.open else interface  # type: ignore[attr-defined]
-    found.flow_safe = bool(getattr(node, "flow_safe", False))  # the decorator comes after the docstring was parsed
+    found.flow_safe = bool(getattr(node, "flow_safe", False))  # the decorator runs after the docstring was parsed
     return found
 
 
@@ -94,7 +94,7 @@ def _file_of(node: type) -> str | None:
 
 def _parse_docstring(node: type) -> Interface:
     file = _file_of(node)
-    if sys.flags.optimize > 1 and file:  # python -OO has dropped the docstring
+    if sys.flags.optimize > 1 and file:  # python -OO drops docstrings
         from pflow.interface.source import read_interface
 
         return read_interface(file)
@@ -114,7 +114,7 @@ def version_of(node: type) -> str:
 
 
 def class_of(node: Any) -> type:
-    """Return the class of a node; a class itself."""
+    """Return the class of a node; if it is a class, return it."""
     return node if isinstance(node, type) else type(node)
 
 
@@ -127,7 +127,7 @@ def id_of(node: type) -> str:
 
 
 class Default:
-    """A property that an attribute of the same name overrides."""
+    """A property that an attribute of the same name on the object overrides."""
 
     def __init__(self, find: Callable[[Any], Any]) -> None:
         self.find = find
@@ -150,19 +150,19 @@ class Node(pocketflow.Node):  # type: ignore[misc,unused-ignore]
     """The reason not to cache the last result; empty if it may be cached."""
 
     warning = ""
-    """What the reader of the last result should know; it stands in the trace, and in the row of a map."""
+    """A warning for the reader of the last result; the trace and the row of a map show it."""
 
     waits = False
-    """True if it only waits, for a network, and may do so in many threads at once. Its time limits are then those of
-    its connections: nothing else interrupts it there.
+    """True if it only waits for a network, and may do so in many threads at once. There, only the time limits of its
+    connections interrupt it.
     """
 
     tells_budget = False
-    """True if the node itself asks its `calls` before each call of a model, and reports the answer to them."""
+    """True if the node itself asks its `calls` before each call of a model, and reports the usage to them."""
 
     claim_file: Callable[[str], None] | None = None
-    """Takes the path of a file before it is written, in an item of a batch or a map; raises PflowError if another item
-    has written it.
+    """In an item of a batch or a map, call it with the path of a file before writing it: it raises PflowError if
+    another item has written the file.
     """
 
     def __init__(self, max_retries: int = 1, wait: float = 0) -> None:
@@ -175,8 +175,8 @@ class Node(pocketflow.Node):  # type: ignore[misc,unused-ignore]
 
     @Default
     def step_key(self) -> str:
-        """The key of this visit, or batch item, the same in every try and resume of a run: for work that must happen
-        once. Empty outside a run.
+        """The key of this visit or batch item, for work that must happen once: it is the same in every try and resume
+        of a run. Empty outside of a run.
         """
         return os.environ.get(STEP_KEY, "")
 
@@ -198,14 +198,14 @@ class Node(pocketflow.Node):  # type: ignore[misc,unused-ignore]
                 self.params = {
                     **self.params,
                     key: value,
-                }  # until it has run: a flow must keep no secret
+                }  # only while it runs, since a flow must keep no secret
         try:
             return super()._run(without_flow(shared, interface, self.params))
         finally:
             self.params = before
 
     def emit(self, part: str | bytes) -> None:
-        """Show a part of the `[pipe]` write as it arrives; joined in order, the parts are the write."""
+        """Show a part of the `[pipe]` write as it arrives. The parts joined in order are the write."""
         if self.sink is not None:
             self.sink(part)
 
@@ -219,16 +219,16 @@ def flow_safe(node: C) -> C:
 
 
 def load_bundled(name: str) -> type:
-    """Load the class of a node that comes with pflow, by its executable's name."""
+    """Load the class of one of pflow's own nodes, by the name of its executable."""
     module = "pflow.nodes." + name.replace("-", "_")
     __import__(module)
     return pick_class(sys.modules[module], name)
 
 
 def pick_class(module: Any, name: str) -> type:
-    """Return the node class of a module: the one with the node's name, else the only one.
+    """Return the node class of a module: the class with the node's name, else the only node class.
 
-    Raises PflowError (65) for a module without one, and for a class that is not a pocketflow.Node (PF09).
+    Raises PflowError (65) for a module without a node class, and for a class that is not a pocketflow.Node (PF09).
     """
     own = [each for each in vars(module).values() if isinstance(each, type) and each.__module__ == module.__name__]
     nodes = [each for each in own if issubclass(each, pocketflow.Node)]

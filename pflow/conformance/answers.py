@@ -1,4 +1,4 @@
-"""Checks of what a node declares and answers when it has all that it needs, and that it does nothing else."""
+"""Checks that a node with all its inputs answers as it declares, and does nothing else."""
 
 import json
 import os
@@ -86,7 +86,7 @@ def it_runs(trial: Trial) -> None:
 
 @check("effects", "it touches no file unless it declares so")
 def it_touches_no_files(trial: Trial) -> None:
-    if trial.good.changed and not _declares(trial, "writes files"):  # seen without strace, which few have
+    if trial.good.changed and not _declares(trial, "writes files"):  # this needs no strace, which few have
         change = "declare it: - Effects: writes files; or leave no file behind"
         trial.good.fail(f"it changed {', '.join(trial.good.changed)}", "no file is touched", change)
     if trial.confined and not trial.may("runs commands"):
@@ -102,12 +102,12 @@ def it_touches_no_files(trial: Trial) -> None:
 @check("network", "it uses no network unless it declares so")
 def it_stays_off_the_network(trial: Trial) -> None:
     _skip_declared(trial, "network")
-    calls = "connect,sendto,bind" + ",socket" * trial.confined  # refused under confinement: no connect follows
+    calls = "connect,sendto,bind" + ",socket" * trial.confined  # a confined node gets no socket to connect
     _expect_no_call(trial, "AF_INET", "-e", f"trace={calls}", effect="network")
 
 
 def _expect_no_call(trial: Trial, pattern: str, *options: str, effect: str) -> None:
-    """Run the node under strace. Raises Failed if a call matches the pattern, Skipped without strace."""
+    """Run the node under strace. Raises Failed if a call matches the pattern, Skipped if there is no strace."""
     if shutil.which("strace") is None:
         raise Skipped("strace, which would show it, is not installed")
     if trial.good.left_running:
@@ -130,7 +130,7 @@ def _skip_declared(trial: Trial, effect: str) -> None:
 
 
 def _declares(trial: Trial, effect: str) -> bool:
-    """Return True if the node declares this effect, or is not confined and runs commands, which may have any."""
+    """Return True if the node declares this effect, or runs commands unconfined, which may have any effect."""
     return trial.may(effect, *["runs commands"] * (not trial.confined))
 
 
@@ -156,7 +156,7 @@ def it_looks_at_its_own_keys_only(trial: Trial) -> None:
 
 
 def _words_of(file: str) -> list[str]:
-    """Return the words in a node's file, which include the names of keys it looks at."""
+    """Return the words in a node's file, among them the names of the keys that it looks at."""
     with open(file, "rb") as program:
         words = re.findall(rb"[A-Za-z_]\w{0,63}", program.read(_MOST_BYTES))
     return [str(word, "ascii") for word in dict.fromkeys(words) if word != b"stdin"][:_MOST_DECOYS]
@@ -228,7 +228,7 @@ def _misfit(type: Type, value: Any, place: str) -> str:
 @check("actions", "the action that it returns is declared")
 def action_is_declared(trial: Trial) -> None:
     action, declared = trial.answer.action, trial.interface.actions
-    flags = trial.samples.words.get(declared[0].removeprefix(ONE_OF), ())  # of the read that lists the actions
+    flags = trial.samples.words.get(declared[0].removeprefix(ONE_OF), ())  # the read that lists the actions
     declared = (*declared, *(flag.partition("=")[2] for flag in flags))
     if action not in declared:
         change = f"declare it: - Actions: {', '.join([*declared, action])}"

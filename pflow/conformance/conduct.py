@@ -1,4 +1,4 @@
-"""Conduct the checks and print the report; and try a stranger's node, confined, before it is installed."""
+"""Conduct the checks and print the report; try a stranger's node, confined, before it is installed."""
 
 import os
 import shlex
@@ -27,7 +27,7 @@ _LONGEST_INPUT = 4000
 
 @dataclass
 class Verdict:
-    """The result of a check: OK, FAILED (how) or SKIPPED (why), and the runs that were made for it."""
+    """The result of a check: OK, FAILED or SKIPPED, the reason, and the runs that were made for it."""
 
     check: Check
     result: str
@@ -37,7 +37,7 @@ class Verdict:
 
     @property
     def account(self) -> dict[str, str]:
-        """The account of a failure: what was sent, what came, what was expected, what to change."""
+        """The facts about a failure: what was sent, what came, what was expected, what to change."""
         if self.failed is None:
             return {}
         sent = command_of(self.failed.run) if self.failed.run else ""
@@ -46,7 +46,7 @@ class Verdict:
 
 
 def choose_checks(wanted: Sequence[str]) -> list[Check]:
-    """Return the checks whose ids equal or contain one of these; all if none is wanted. Raises PflowError (2)."""
+    """Return the checks whose ids equal or contain one of `wanted`; all if it is empty. Raises PflowError (2)."""
     chosen: list[Check] = []
     for text in wanted:
         found = [check for check in CHECKS if check.id == text] or [check for check in CHECKS if text in check.id]
@@ -61,8 +61,8 @@ def conduct(
 ) -> Generator[Verdict]:  # fmt: skip
     """Yield the verdict of each check on a node. `given` are the user's words for runs that must succeed.
 
-    A stranger's node runs `confined` (NodeRun).
-    Everything happens in a new directory, which is removed at the end. Raises PflowError (2, 73).
+    A stranger's node runs `confined` (NodeRun). All runs are in a new directory, which is removed at the end. Raises
+    PflowError (2, 73).
     """
     with Attempt("cannot make a directory to test in", exit=CANNOT_WRITE):
         directory = TemporaryDirectory(prefix="pflow-test-node-", ignore_cleanup_errors=True)
@@ -98,7 +98,7 @@ def list_lines(checks: Sequence[Check]) -> str:
 
 
 def verdict_lines(verdict: Verdict, colour: Colour, *, verbose: bool) -> str:
-    """Return a check's line, and below it the account of a failure; `verbose` adds skipped checks, and the runs."""
+    """Return a check's line, and below it the facts about a failure; `verbose` adds skipped checks, and the runs."""
     if verdict.result == SKIPPED and not verbose:
         return ""
     words = {OK: ("ok", colour.good), FAILED: ("FAILED", colour.fault), SKIPPED: ("skipped", colour.dim)}
@@ -132,7 +132,7 @@ def _entry(verdict: Verdict) -> dict[str, Any]:
 
 
 def command_of(run: NodeRun) -> str:
-    """Return a command that repeats a run; of a long input it has only the beginning."""
+    """Return a command that repeats a run; a long input is cut short in it."""
     settings = [f"{name}={shlex.quote(value)}" for name, value in run.environment.items()]
     words = " ".join([*settings, *map(shlex.quote, run.argv)]) + run.reader
     if run.stdin is None:
@@ -160,9 +160,9 @@ _SECONDS = 10.0
 def try_node(file: str) -> list[Verdict]:
     """Run a node in directories of its own, and return the verdicts: FAILED if it does not keep to what it declares.
 
-    The node, and all that it starts, can write only there, gets no secrets, and no internet unless it declares the
-    network. A node that ends with an error, or declares no interface, does not fail: the checks that need a result are
-    SKIPPED. Raises PflowError if the file is not a node, or if there is no Landlock (78): without it, nothing is run.
+    The node and the processes that it starts can write only there. They get no secrets, and no internet unless it
+    declares the network. If the node ends with an error or declares no interface, the checks that need a result are
+    SKIPPED, not FAILED. Raises PflowError if the file is not a node, or without Landlock (78): then nothing is run.
     """
     if not has_landlock():
         raise PflowError(f"cannot try '{file}': the kernel has no Landlock to confine it", exit=BAD_CONFIG)

@@ -1,4 +1,4 @@
-"""Checks of a node's input, on stdin and as flags: what it takes, passes on, and refuses with which code."""
+"""Checks of a node's input, on stdin and as flags: what it takes and passes on, and what it refuses with which code."""
 
 import json
 import re
@@ -63,7 +63,7 @@ def own_json_is_raw(trial: Trial) -> None:
 
 
 def _run_raw(trial: Trial, data: bytes, *, may_refuse: bool = False) -> NodeRun:
-    """Run the node with this as its [pipe] read, and check that it is the key stdin too."""
+    """Run the node with raw data as its [pipe] read, and check that the data is the key stdin too."""
     if trial.pipe is None or trial.pipe.type.name not in _TEXTUAL:
         raise Skipped("no read takes raw input")
     run = trial.run_by_flags(data, without=trial.pipe.name)
@@ -81,7 +81,7 @@ def _run_raw(trial: Trial, data: bytes, *, may_refuse: bool = False) -> NodeRun:
 def any_layout_is_read(trial: Trial) -> None:
     members = json.loads(trial.document())
     header = members.pop("$pflow")
-    del header["members"]  # in another layout lines are not members, and the count would not fit
+    del header["members"]  # in another layout, a line is not a member, so the count would be wrong
     run = trial.run_good(stdin=json.dumps({**members, "$pflow": header}, indent=3).encode() + b"\n\n")
     trial.expect_agreement(run, "take JSON with a JSON parser")
 
@@ -113,13 +113,13 @@ _PASSING: dict[str, tuple[str, dict[str, Any]]] = {
 
 
 _TOGETHER = ("numbers", "text", "binary")
-"""These are sent in one document, which saves runs."""
+"""The ids of checks whose members are sent in one document, which saves runs."""
 
 
 def _check_passing(id: str, demand: str, members: dict[str, Any]) -> None:
     @check(id, demand)
     def members_pass(trial: Trial) -> None:
-        """Check that keys it does not write are unchanged and in their order."""
+        """Check that keys that the node does not write stay unchanged and in order."""
         change = "answer with the whole document that came in, your keys added"
         around = {key: value for name in _TOGETHER for key, value in _PASSING[name][1].items()}
         around = around if id in _TOGETHER else members
@@ -252,7 +252,7 @@ def _expect_passing(trial: Trial, words: Sequence[str], code: int, change: str, 
 
 
 def _some(items: list[T], otherwise: str) -> list[T]:
-    """Return the items. Raises Skipped if it gets none."""
+    """Return the items. Raises Skipped if there are none."""
     if not items:
         raise Skipped(otherwise)
     return items

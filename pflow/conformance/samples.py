@@ -1,4 +1,4 @@
-"""Samples to send a node: values of its types, flags, store documents; and its answer, split into parts."""
+"""Samples to send to a node: values of its types, flags, store documents; and the parts of its answer."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -58,16 +58,16 @@ def value_of(type: Type) -> Any:
 
 
 def misfit_of(type: Type) -> Any:
-    """Return a value that is not of a type; null for str, and for any, which every value fits."""
+    """Return a value that does not fit a type; null for str, and for any, which every value fits."""
     return _MISFITS.get(type.name)
 
 
 class Skipped(Exception):
-    """A check that does not apply, and why."""
+    """Raised if a check does not apply; the message says why."""
 
 
 class Samples:
-    """The input that a node needs to succeed: members of the document, and words after its name.
+    """The input with which a node should succeed: members of the document, and words after the node's name.
 
     The [pipe] read and required reads are members; an [explicit] read has a flag. `given` are the user's words.
     """
@@ -100,7 +100,7 @@ class Samples:
 
     @property
     def pipe(self) -> str | None:
-        """The read that the pipe fills, if it is a member."""
+        """The read that the pipe fills, if it is a member of the document."""
         read = self.interface.pipe_read
         return read.name if read is not None and read.name in self.members else None
 
@@ -108,7 +108,7 @@ class Samples:
         return [word for name, words in self.words.items() if name not in names for word in words]
 
     def short_words(self) -> list[str]:
-        """Return the input and the defaults of params as words, bare or after a letter if the interface marks that."""
+        """Return the input and the defaults of params as words, bare or after a letter if the interface allows it."""
         lettered = {name: field for name, field in self.interface.params.items() if field.letter}
         given = {name: field.default for name, field in lettered.items() if not field.required and field.default}
         wanted = {name: flag_words(lettered[name], default) for name, default in given.items()}
@@ -126,7 +126,7 @@ class Samples:
         return [*letters, "--", *bare] if bare or lettered else []
 
     def all_words(self, *, without: str | None = None, apart: bool = False) -> list[str]:
-        """Return every value as a flag, `without` one read. Raises Skipped if a value has no flag."""
+        """Return every value as a flag, `without` one of the reads. Raises Skipped if a value has no flag."""
         words = self.words_without()
         for name, value in self.members.items():
             field = self.interface.reads[name]
@@ -156,7 +156,7 @@ def document(members: Mapping[str, Any], last: str | None = None, **header: Any)
 
 
 class OutputDocument:
-    """The document that a node wrote: its header, and its members by key; if it wrote none, `fault` says why."""
+    """The document that a node wrote: its header, and its members by key. If it wrote none, `fault` says why."""
 
     def __init__(self, stdout: bytes) -> None:
         found, self.fault = None, f"{shown(stdout)} is not a document" if stdout.strip() else "nothing"
@@ -176,19 +176,19 @@ class OutputDocument:
 
     @property
     def entry(self) -> dict[str, Any]:
-        """Its own entry in the header's steps."""
+        """The node's own entry in the header's steps."""
         steps = self.header.get("steps", [])
         last = steps[-1] if steps and isinstance(steps[-1], dict) else {}
         return last if last.get("id") != STEPS[-1]["id"] else {}
 
     @property
     def action(self) -> str:
-        """The action that it returned."""
+        """The action that the node returned."""
         return str(self.entry.get("action") or self.header.get("action") or "default")
 
     @property
     def reads(self) -> list[str]:
-        """The keys that it has read, by its own entry."""
+        """The keys that the node read, according to its own entry."""
         reads = self.entry.get("reads")
         return [*reads] if isinstance(reads, dict) else []
 
@@ -203,6 +203,6 @@ def same(one: Any, other: Any) -> bool:
 
 
 def shown(data: bytes) -> str:
-    """Return the beginning of an output in quotes."""
+    """Return the beginning of an output, in quotes."""
     text = repr(data[:120].decode("utf-8", "backslashreplace"))
     return text if len(data) <= 120 else f"{text}…"

@@ -1,4 +1,4 @@
-"""One run of a node in a new directory and home: its input, its output, and the demands on that."""
+"""One run of a node in a new directory and home: its input, its output, and demands on the output."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from pflow.process.confine import restrict_to
 from pflow.process.signals import Deadline, TimedOut
 
 ALL, GONE, EARLY = "", " | true", " | head -c 1"
-"""The reader of stdout, in a shell's words: one that reads to the end, none, or one that leaves after a byte."""
+"""The reader of stdout, as a shell's words: one that reads to the end, none, or one that leaves after a byte."""
 
 _LATE = "it did not end in time (--timeout gives it longer)"
 _ENDLESS = "it did not end, and wrote more than 256 MB"
 _CANNOT_START = 126
 _LARGEST_FILE = 256 << 20
 _GRACE = GRACE / 2
-"""Seconds that a node's own children may outlive it."""
+"""The seconds that a node's own children may outlive it."""
 
 _WATCHED = {"work": "", "home": "$HOME/", "tmp": "$TMPDIR/"}
 """The directories that a program may write into, with their names in a report."""
@@ -43,7 +43,7 @@ _DROPPED = ("PFLOW_NODE", "PFLOW_NODES", "PFLOW_TRACE", "TRACEPARENT", "LC_ALL")
 
 
 class Failed(Exception):
-    """A demand that was not met: by a run (None: by the file), with what came, what was expected, what to change."""
+    """A demand that a run (None: the file) did not meet: what came, what was expected, what to change."""
 
     def __init__(self, run: NodeRun | None, came: str, expected: str, change: str = "") -> None:
         super().__init__(came)
@@ -52,12 +52,12 @@ class Failed(Exception):
 
 @dataclass
 class NodeRun:
-    """The input of a node (`stdin` None is /dev/null), and after `start` its end.
+    """A run of a node: its input (`stdin` None is /dev/null), and after `start` how it ended.
 
-    `code` is -n for signal n, and None if it did not end, which `unended` explains. `changed` are the files that it
-    touched; the last of several `times` counts only files of another size. `left_running` is true if a process that it
-    started outlived it. A `confined` run has a bare environment, writes only into its own directories, and has no TCP
-    without `has_network`.
+    `code` is -n for signal n, and None if the node did not end, which `unended` explains. `changed` are the files that
+    it touched; after several `times`, those whose size the last one changed. `left_running` is True if a process
+    that it started outlived it. A `confined` run has a bare environment, writes only into its own directories, and has
+    no TCP without `has_network`.
     """
 
     argv: list[str]
@@ -136,7 +136,7 @@ class NodeRun:
         return OutputDocument(self.stdout)
 
     def writes(self, names: Iterable[str]) -> dict[str, Any]:
-        """Return the values that it wrote of these keys, and the action that it returned."""
+        """Return the values that the node wrote to these keys, and the action that it returned."""
         found = {name: self.answer.members[name] for name in names if name in self.answer.members}
         return {} if self.answer.fault else {**found, "$action": self.answer.action}
 
@@ -160,13 +160,13 @@ class NodeRun:
             self.fail(self.ending, f"exit code {code} ({EXIT_CODES.get(code, 'as the document says')})", change)
 
     def expect_refusal(self, code: int, change: str = "") -> None:
-        """Raise Failed unless it ended with this code and touched nothing."""
+        """Raise Failed unless the node ended with this code and touched nothing."""
         self.expect_exit(code, change)
         if self.changed:
             self.fail(f"it changed {', '.join(self.changed)}", "nothing is done", "look at the input before you act")
 
     def expect_answer(self, change: str = "") -> OutputDocument:
-        """Return the document that it wrote. Raises Failed unless it ended with 0 and without an error."""
+        """Return the document that the node wrote. Raises Failed unless it ended with 0 and without an error."""
         self.expect_exit(0, change)
         if self.answer.fault:
             self.fail(f"on stdout: {self.answer.fault}", "one store document", change)
@@ -176,7 +176,7 @@ class NodeRun:
 
 
 def limit_files() -> None:
-    """Limit the size of our files and our children's: a program that never stops would fill the disk."""
+    """Limit the size of files of this process and its children: a program that never stops would fill the disk."""
     _, most = resource.getrlimit(resource.RLIMIT_FSIZE)
     soft = _LARGEST_FILE if most == resource.RLIM_INFINITY else min(most, _LARGEST_FILE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (soft, most))
@@ -188,9 +188,9 @@ def _read_one_byte(fd: int) -> None:
 
 
 def _environment(place: Path, *, bare: bool) -> dict[str, str]:
-    """Return our environment with home and temporary directory in `place`, and with our settings of models.
+    """Return our environment with the home and temporary directories in `place`, and with our settings for models.
 
-    A `bare` one has only what an installed node gets, and keeps Python from writing bytecode beside its modules.
+    A `bare` environment has only what an installed node gets, and keeps Python from writing bytecode beside modules.
     """
     kept = {name: value for name, value in os.environ.items() if name not in _DROPPED}
     models = llm_directory()
@@ -211,7 +211,7 @@ def _environment(place: Path, *, bare: bool) -> dict[str, str]:
 
 
 def _snapshot(place: Path, *, is_again: bool) -> dict[str, tuple[int, ...]]:
-    """Return every file that a program could have touched, with its size, and with its time unless `is_again`."""
+    """Return every file that a program could have touched, with its size, and unless `is_again` its time."""
     found = {}
     for top, shown in _WATCHED.items():
         for path in (place / top).rglob("*"):

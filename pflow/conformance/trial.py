@@ -1,4 +1,4 @@
-"""A node under test, its runs for the checks, and the table in which each check enters itself."""
+"""A node under test, its runs for the checks, and the table of all checks."""
 
 from __future__ import annotations
 
@@ -94,19 +94,19 @@ def _executable(program: str) -> str:
 
 
 PATIENCE = 2
-"""Runs that did not end after which no other is tried."""
+"""The number of runs without an end after which no other run is tried."""
 
 ALIENS: dict[str, Any] = {
     "zebra": {"b": [1, None, {"a": True}], "a": ""},
     "Some key": ["of another node", 2.5],
     "émile": "naïve",
 }
-"""Keys that no node knows."""
+"""Keys that no node knows, which must pass through."""
 
 
 @dataclass(frozen=True)
 class Check:
-    """One demand: its id, its words, the function that raises Failed or Skipped, and if the node must run for it."""
+    """A demand on nodes: its id, its text, the function that raises Failed or Skipped, and if it needs a good run."""
 
     id: str
     demand: str
@@ -118,7 +118,7 @@ CHECKS: list[Check] = []
 
 
 def check(id: str, demand: str, *, of_good_run: bool = True) -> Callable[[Callable[[Trial], None]], None]:
-    """Enter a function into the table of checks. With `of_good_run` it is skipped for a node that does not run."""
+    """Add a function to the table of checks. With `of_good_run`, it is skipped for a node without a good run."""
 
     def enter(function: Callable[[Trial], None]) -> None:
         CHECKS.append(Check(id, demand, function, of_good_run))
@@ -127,7 +127,7 @@ def check(id: str, demand: str, *, of_good_run: bool = True) -> Callable[[Callab
 
 
 class Trial:
-    """The trial of a node. `begun` are its runs so far. `given` are the user's words for runs that must succeed."""
+    """The trial of a node. `begun` has the runs so far. `given` are the user's words for runs that must succeed."""
 
     def __init__(
         self, node: TestedNode, given: list[str], place: Path, timeout: float, *, confined: bool = False
@@ -177,13 +177,13 @@ class Trial:
         return self.run([*self.samples.words_without(field.name), *words], self.document(without=field.name))
 
     def document(self, around: Mapping[str, Any] = ALIENS, *, without: str | None = None, **header: Any) -> bytes:
-        """Return a document that lets the node succeed, with other keys around its own; `without` omits one read."""
+        """Return a document with which the node should succeed, with other keys around its own, `without` one read."""
         last = None if self.samples.pipe == without else self.samples.pipe
         sent = {key: value for key, value in self.members_among(around).items() if key != without}
         return document(sent, last, **header)
 
     def members_among(self, around: Mapping[str, Any] = ALIENS) -> dict[str, Any]:
-        """Return the members of the node's document, after the first of these keys and before the rest."""
+        """Return the members of the node's document, between the first of the keys `around` them and the rest."""
         return {**dict(list(around.items())[:1]), **self.samples.members, **around}
 
     def run_by_flags(self, stdin: bytes | None, *, without: str | None = None, apart: bool = False) -> NodeRun:
@@ -196,12 +196,12 @@ class Trial:
 
     @property
     def again(self) -> NodeRun:
-        """The good run, once more."""
+        """A second good run."""
         return self.run_good(environment={"AGAIN": "1"})
 
     @property
     def answer(self) -> OutputDocument:
-        """Its answer when it has all that it needs. Raises Skipped if it does not run."""
+        """The node's answer in the good run. Raises Skipped if that fails."""
         good = self.good
         if good.code != 0 or good.answer.fault or good.answer.error:
             raise Skipped("it does not run (see runs)")
@@ -209,11 +209,11 @@ class Trial:
 
     @property
     def is_steady(self) -> bool:
-        """True if it answers the same twice; a model need not."""
+        """True if the node answers the same twice, which a model may not."""
         return same(self.again.writes(self.interface.writes), self.good.writes(self.interface.writes))
 
     def expect_agreement(self, run: NodeRun, change: str, expected: str = "the same as from the store") -> None:
-        """Raise Failed unless a run wrote the same keys as the good one, and if the node is steady the same values."""
+        """Raise Failed unless a run wrote the same keys as the good run and, if the node is steady, the same values."""
         run.expect_answer(change)
         good, other = self.good.writes(self.interface.writes), run.writes(self.interface.writes)
         if good.keys() == other.keys() and (run is not self.again and not self.is_steady):

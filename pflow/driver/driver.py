@@ -107,7 +107,7 @@ class Driver:
 
             refuse_errors(drift(inputs.wired), hint="pflow check --locked lists them")
         self.debug = flags.debug
-        self.output.follow(flags)
+        self.output.apply_flags(flags)
         if isinstance(flags.refresh, str):
             from pflow.driver.decisions import refuse_unknown
 

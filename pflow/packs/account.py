@@ -1,4 +1,4 @@
-"""Read what a pack declares and its texts name, without running it; find clashing names; compare two versions."""
+"""Read what a pack declares and what its texts name, without running it; find clashing names; compare versions."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ Declared = dict[str, dict[str, Any]]
 """The account of each node and flow of a pack, by its path."""
 
 Files = dict[str, dict[str, Any]]
-"""The files of a pack as it is pinned (pflow.catalog.packs): the digest of each, and what it declares."""
+"""The files of a pinned pack (pflow.catalog.packs.Pack): the digest of each, and what it declares."""
 
 _OF_TEXT = ("env", "commands", "hosts")
 _NAMED = ("env", "secrets", "withheld", "commands", "hosts")
@@ -46,7 +46,7 @@ def declare(folder: str, paths: Iterable[str]) -> Declared:
 
     `withheld` lists the environment variables that the text names but the interface does not declare: a confined node
     does not get them. A node without an interface is `open`: it may have no effects. `fault` says why a node or flow
-    cannot be read or used. What a helper module in nodes/ names counts for every node, because each may import it.
+    cannot be read or used. Names in a helper module in nodes/ count for every node, because each may import it.
     Raises PflowError (65) for a pack that takes too long: nested flows can multiply without end.
     """
     with Deadline(_SECONDS, "a pack", act="cannot read what the pack declares", exit=BAD_DATA):
@@ -135,7 +135,7 @@ def _of_flow(file: str, catalog: _StagedCatalog, own: Declared) -> dict[str, Any
 
 
 def _of_steps(flow: WiredFlow, own: Declared) -> dict[str, Any]:
-    """Return a flow's steps and effects. For nodes of its own pack, also count all that their text names."""
+    """Return a flow's steps and effects. For nodes of its own pack, include all names in their texts."""
     steps = [step for step in flow.all_steps() if step.subflow is None]
     effects = effects_of_flow(Provenance(flow))
     parts = [_NOTHING | _of_interface(step.interface) for step in steps]
@@ -155,7 +155,7 @@ def _file_of(step: WiredStep) -> str:
 
 
 class _StagedCatalog(FlowCatalog):
-    """Finds nodes and flows in a staged pack first, then among those installed; it opens no other files."""
+    """Finds nodes and flows in a staged pack, then installed ones; it opens no other files."""
 
     def __init__(self, folder: str, nodes: dict[str, NodeType]) -> None:
         super().__init__()
@@ -179,13 +179,13 @@ def _printable(value: Any, folder: str) -> Any:
         return {clean(key): _printable(each, folder) for key, each in value.items()}
     if isinstance(value, set | list):
         texts = [clean(each) for each in (sorted(value) if isinstance(value, set) else value)]
-        more = texts[_MOST:]  # an update may change only these: their digest shows that it did
+        more = texts[_MOST:]  # an update may change only the omitted names, which their digest then shows
         return texts[:_MOST] + [f"(and {len(more):,} more, {digest_of(more)[:8]})"] * bool(more)
     return clean(value.replace(f"{folder}/", "")) if isinstance(value, str) else value
 
 
 def shadows(declared: Declared, pack: str) -> dict[str, list[str]]:
-    """Return, for each name in a pack that is taken elsewhere, who has it and which of them wins."""
+    """Return, for each name in a pack that others have too, who they are and which of them is found by it."""
     there: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
     for kind, name, words in _names_there(pack):
         there[name_key(kind, name)].append(words)
@@ -224,7 +224,7 @@ def name_key(kind: str, name: str) -> tuple[str, str]:
 
 
 def owners(packs: Iterable[Pack]) -> dict[tuple[str, str], str]:
-    """Return, for the key of each node and flow of these packs, which pack owns the name and how to free it."""
+    """Return, for the name key of each node and flow of these packs, which pack has the name and how to free it."""
     found: dict[tuple[str, str], str] = {}
     for pack in packs:
         names = [("node", node.name) for node in nodes_of(pack)] + [("flow", name) for name in flows_of(pack)]
@@ -236,12 +236,12 @@ def owners(packs: Iterable[Pack]) -> dict[tuple[str, str], str]:
 
 
 def widened(before: Files, after: Files) -> list[str]:
-    """Return what each node or flow in `after` may do that it could not do in `before`: `words: + network`."""
+    """Return a line for each thing that a node or flow may do in `after` but not in `before`: `words: + network`."""
     return [line for line, is_wider in _changes(before, after) if is_wider]
 
 
 def differences(before_folder: str, before: Files, after_folder: str, after: Files) -> tuple[list[str], str]:
-    """Return the lines that tell how two versions of a pack differ in what they may do, and a diff of their files."""
+    """Return lines that say how two versions of a pack differ in what they may do, and a diff of their files."""
     lines = [line for line, _ in _changes(before, after)]
     digests = [{path: about["digest"] for path, about in files.items()} for files in (before, after)]
     diff: list[str] = []
@@ -251,7 +251,7 @@ def differences(before_folder: str, before: Files, after_folder: str, after: Fil
 
 
 def _changes(before: Files, after: Files) -> Iterator[tuple[str, bool]]:
-    """Yield what differs in what two versions declare, and True if the second may do more."""
+    """Yield a line for each difference between what two versions declare, and True if the second may do more by it."""
     old, new = (
         {path: each["declares"] for path, each in files.items() if each.get("declares")} for files in (before, after)
     )
@@ -274,7 +274,7 @@ def _changes(before: Files, after: Files) -> Iterator[tuple[str, bool]]:
 
 
 def _more(less: dict[str, Any], more: dict[str, Any], now: str, sign: str) -> list[str]:
-    """Return, in words, what one account has more than the other."""
+    """Return, in words, what one account has and the other lacks."""
     words = {"effects": "", "env": "env ", "secrets": "secret ", "commands": "command ", "hosts": "host "}
     new = [(word, each) for what, word in words.items() for each in more[what] if each not in less[what]]
     return [clean(f"{now} {each}" if not word and " " in each else f"{sign} {word}{each}") for word, each in new]
@@ -283,7 +283,7 @@ def _more(less: dict[str, Any], more: dict[str, Any], now: str, sign: str) -> li
 def _diff(path: str, *folders: str) -> list[str]:
     """Return the unified diff of a file in two folders ("" if it is missing there), or one line if it is too long."""
     texts = [Path(folder, path).read_bytes() if folder else b"" for folder in folders]
-    # Split at newlines only: splitlines() also splits where Python does not end a comment, and would hide the change.
+    # Split at newlines only: splitlines() also splits where a Python comment goes on, and could hide a change.
     before, after = (text.decode("utf-8", "surrogateescape").split("\n") for text in texts)
     if any(b"\0" in text for text in texts) or max(len(before), len(after)) > _LONGEST:
         return [f"{path} differs: {' and '.join(f'{len(text):,} bytes' for text in texts)}, not shown"]
@@ -295,7 +295,7 @@ Names = dict[str, set[str]]
 """The names found, by kind: `env`, `commands`, `hosts`, and for Python `imports`."""
 
 BINARY = "(a binary: it cannot be read)"
-"""Listed as the command of a file that is not text."""
+"""The command that is listed for a file that is not text."""
 
 GIVEN = re.compile(r"(?:PATH|HOME|LANG|LC_\w+|TZ|TMPDIR|TERM|PFLOW_\w+|TRACEPARENT)$")
 """The environment variables that every confined node gets."""
@@ -317,9 +317,9 @@ _NO_COMMAND = re.compile(
     | (?P<text>=\([^)]{0,200}\) | \\. | '[^']*'? | "(?P<quoted>(?:[^"\\]|\\.)*)"?)""",
     re.VERBOSE | re.DOTALL,
 )
-"""Parts of a shell script that hold no command, except between `$(` and `)`: comments, the line by which a node starts
-pflow, sums, here documents, redirections, arrays and quoted texts. Repetitions are bounded where a hostile text could
-make the search take very long.
+"""Parts of a shell script that contain no command, except between `$(` and `)`: comments, the line with which a node
+starts pflow, sums, here documents, redirections, arrays and quoted texts. Repetitions are bounded where a hostile text
+could make the search take very long.
 """
 
 _INNER = re.compile(r"\$\([^()]*|`[^`]*`?")
@@ -328,7 +328,7 @@ _COMMAND = re.compile(
     r"(?:^|[\n;&|()`])(?=[ \t]*(?:(?:if|then|elif|else|while|until|do|[!{]|time|exec|command|nohup|sudo|env|xargs|eval|"
     r"-[\w-]*|\w+\+?=[^\s;&|()`]*)[ \t]+)*([A-Za-z_./][\w./+-]*)(?![^\s;&|)`<>]))"
 )
-"""The beginning of a command, after words that start another one, such as `sudo`. The group is the command's name."""
+"""The beginning of a command, after words that run another command, such as `sudo`. The group is the command's name."""
 
 _BUILTINS = (
     "fi done esac case for in select function if then elif else while until do time exec command env eval test echo "
@@ -363,7 +363,7 @@ def commands_in(text: str) -> set[str]:
 
 
 def _reduce(found: re.Match[str]) -> str:
-    """Return the replacement for a part without a command: the commands inside it, after '' if it is a word."""
+    """Return the replacement for a part: the commands inside it, after '' if the part is a word."""
     rest = found["rest"] or "".join(_INNER.findall(found["quoted"] or ""))
     return "''" * bool(found["text"]) + _NO_COMMAND.sub(_reduce, rest)
 

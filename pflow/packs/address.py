@@ -9,7 +9,7 @@ from pflow.errors import DENIED, MISSING, USAGE, PflowError, shorten
 from pflow.text.printable import clean
 
 PROTOCOLS = ("https", "http", "ssh", "git", "file")
-"""The protocols that git may use. It would start a helper program for any other, and `ext::` runs any command."""
+"""The protocols that git may use. For any other, git would start a helper program; `ext::` runs any command."""
 
 _PLACE = re.compile(
     rf"(?P<origin>(?:{'|'.join(PROTOCOLS)})://(?:[^-/][^/]*)?(?=/)|[^-/:][^/:]*:(?![-:]|//))(?P<path>.+)|/.*", re.DOTALL
@@ -17,7 +17,7 @@ _PLACE = re.compile(
 """A URL, HOST:PATH for ssh, or an absolute path. ssh would take a host that begins with `-` for an option."""
 
 _SECRET = re.compile(r"https?://([^/]*@|.*\?)|\w+://[^/@]*:[^/]*@")
-"""A user, password or query in a web address, or a password in any other. The lock file would publish them."""
+"""A user, password or query in a web address, or a password in another one. The lock file would publish it."""
 
 _ASKED = re.compile(r"(?![-/])(?!.*(\.\.|@\{))[^ :?*\[\\^~]*")
 """A single ref that git cannot take for an option (git-check-ref-format(1))."""
@@ -31,7 +31,7 @@ _VERSION = re.compile("(?<=[^/:])@")
 class Address:
     """The address of a pack.
 
-    `place` is a URL or a real path; `asked` is a tag, a branch, a whole commit, or empty; `directory` is a path in the
+    `place` is a URL or a real path. `asked` is a tag, a branch, a whole commit, or empty. `directory` is a path in the
     place, or empty. Raises PflowError (2, 77) for anything that git could take for an option, a command or several
     refs: an address may come from a stranger's lock file.
     """

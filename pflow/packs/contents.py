@@ -13,10 +13,10 @@ from pflow.files.reading import Opened
 from pflow.text.printable import clean
 
 MOST, LARGEST, MOST_BYTES = 1_000, 8_000_000, 32_000_000
-"""How many files and directories a pack may have, and how many bytes: each file, and all of them."""
+"""The most files and directories of a pack, the most bytes of a file, and of all files."""
 
 _LONGEST_NAME, _LONGEST_PATH = 200, 800
-"""The most bytes of a name and of a path: any file system still takes them below the directory of packs."""
+"""The most bytes of a name and of a path: every file system takes these below the directory of packs."""
 
 _FOLDERS, _TEXTS = ("nodes", "flows"), ("README", "LICENSE")
 _LFS = b"version https://git-lfs.github.com/spec/"
@@ -68,8 +68,8 @@ class Contents:
             self._refuse(path, "has control characters in its name, or is not UTF-8")
         if len(path.encode()) > _LONGEST_PATH or any(len(part.encode()) > _LONGEST_NAME for part in parts):
             self._refuse(path, "has too long a name")
-        # Some file systems take names for one that differ only in case or in how an umlaut is encoded. One file would
-        # overwrite the other there, after it was shown and checked.
+        # Some file systems treat names as one that differ only in case or in how an umlaut is encoded. There, one file
+        # would overwrite another that was shown and checked.
         other = self._paths.setdefault(normalize("NFKC", normalize("NFKC", path).casefold()), path)
         if other != path:
             self._refuse(path, f"and '{other}' are the same name on some systems")

@@ -1,7 +1,7 @@
-"""Install and remove packs, and pin them for a project. A change happens whole; the next clears what a kill left.
+"""Install and remove packs, and pin them for a project. A change is atomic; the next one removes what a kill left.
 
 The lock file decides which packs are installed. A pack's files are put in place before the lock file names them, and
-removed after it no longer does. The executables of nodes are made last and removed first, so none lacks its node.
+removed after it names them no more. The executables of nodes are made last and removed first, so each has its node.
 """
 
 import fcntl
@@ -65,9 +65,9 @@ _STAGING = ".staging-"
 
 @dataclass
 class Staged:
-    """A pack as it would be installed. Its files are in a staging `folder`, or in place if that is empty.
+    """A pack that is ready to be installed. Its files are in a staging `folder`; if that is empty, they are in place.
 
-    `before` is the installed version. `left_out` says, for each path that is not installed, why.
+    `before` is the installed version. `left_out` has each path that will not be installed, with the reason.
     """
 
     pack: Pack
@@ -77,7 +77,7 @@ class Staged:
 
     @property
     def is_new(self) -> bool:
-        """True if the pack is not installed, or with other files."""
+        """True if the pack is not installed, or is installed with other files."""
         before = self.before
         return before is None or before.tree != self.pack.tree or before.files.keys() != self.pack.files.keys()
 
@@ -95,7 +95,7 @@ def staging(act: str) -> Iterator[str]:
             with Opened(fd), Attempt(act, file_failure):
                 yield folder
         finally:
-            with changing(act):  # its end clears the staging directory, whose lock we have released
+            with changing(act):  # at its end it removes the staging directory, whose lock we have released
                 stop_catching()
     except Interrupted as interrupted:
         die_of(interrupted.signal)
@@ -128,7 +128,7 @@ def stage_frozen(folder: str) -> list[Staged]:
 
 
 def names_taken(staged: Staged, packs: Iterable[Pack]) -> dict[str, str]:
-    """Return the paths of nodes and flows whose name another pack has already, each with that owner.
+    """Return the paths of nodes and flows whose name another pack already has, each with that owner.
 
     The pack that was installed first keeps the name. If the order of packs' names decided, a new pack could replace a
     trusted node.
@@ -148,7 +148,7 @@ def _check_owners(staged: Sequence[Staged], packs: dict[str, Pack]) -> None:
 
 
 def stage(name: str, fetched: Fetched, folder: str, pinned: Pack | None = None) -> Staged:
-    """Put a fetched pack into a staging directory; of a `pinned` pack, only the files that it pins.
+    """Put a fetched pack into a staging directory; of a `pinned` pack, only the files that it pins count.
 
     Raises PflowError (65) if it has no node and no flow.
     """
@@ -208,7 +208,7 @@ def uninstall(names: Iterable[str]) -> dict[str, Pack]:
 
 
 def find_pack(name: str, packs: dict[str, Pack], act: str) -> Pack:
-    """Return an installed pack. Raises PflowError (127) if the name is unknown, or is a Python distribution's."""
+    """Return an installed pack. Raises PflowError (127) if no pack, or only a Python distribution, has the name."""
     if name not in packs:
         if name in [each.name for each in installed_distributions()]:
             hint = f"pip {act.replace('update', 'install --upgrade')} {name}"
@@ -219,7 +219,7 @@ def find_pack(name: str, packs: dict[str, Pack], act: str) -> Pack:
 
 
 def nodes_found(pack: Pack) -> list[NodeType]:
-    """Return the nodes of a pack that are found by name, and not shadowed by another node."""
+    """Return the nodes of a pack that their names find, because no other node shadows them."""
     return [each for each in nodes_of(pack) if (found := find_node(each.name)) and found.file == each.file]
 
 
@@ -242,7 +242,7 @@ def _script(pack: Pack, node_type: NodeType) -> Script:
 
 
 def how_to_run(pack: Pack) -> list[str]:
-    """Return the command that runs each node and flow of an installed pack, if its name finds it."""
+    """Return the commands that run the nodes and flows of an installed pack, if their names find them."""
     names = [node_type.name for node_type in nodes_found(pack)]
     nodes = [f"pflow-{name}" if name in names_in("commands") else f"pflow {name}" for name in names]
     return nodes + [f"pflow run flow:{name}" for name, file in flows_of(pack).items() if saved_flow(name) == file]
@@ -250,10 +250,10 @@ def how_to_run(pack: Pack) -> list[str]:
 
 @contextmanager
 def changing(act: str) -> Iterator[dict[str, Pack]]:
-    """Lock the packs and yield the installed ones. At the end, clear the files that the lock file does not name."""
+    """Lock the packs and yield the installed ones. At the end, remove the files that the lock file does not name."""
     folder = required_directory(packs_directory(), act, "XDG_DATA_HOME")
     data = os.path.dirname(folder)
-    # The lock is on the directory above: with the last pack our own ones are removed, while others wait for the lock.
+    # The lock is on the directory above: our own directory goes with the last pack, while others wait for the lock.
     with lock_folder(os.path.dirname(data), act):
         make_private(folder)
         forget_types()
@@ -281,7 +281,7 @@ def _put(staged: Staged) -> None:
 
 
 def _replace(before: dict[str, Pack], after: dict[str, Pack], act: str) -> None:
-    """Remove the executables of nodes that go, then replace the lock file, or remove it if no pack is left.
+    """Remove the executables of removed nodes, then replace the lock file, or remove it if no pack is left.
 
     Raises OSError.
     """
@@ -302,7 +302,7 @@ def _replace(before: dict[str, Pack], after: dict[str, Pack], act: str) -> None:
 
 
 def _clear(place: str, packs: dict[str, Pack]) -> None:
-    """Remove all that the lock file does not name, but for staging directories in use."""
+    """Remove all that the lock file does not name, except staging directories in use."""
     versions = {pack.folder for pack in packs.values()}
     kept = {*versions, *map(os.path.dirname, versions)}
     for folder in [place, *(kept - versions)]:
@@ -353,7 +353,7 @@ def recorded_before() -> dict[str, Pack]:
 def write_project(packs: Iterable[Pack], done: str = "") -> None:
     """Record exactly these packs in this directory's lock file. Raises PflowError (73, 77); `done` begins the message.
 
-    A directory below this one is recorded by its relative path, because a colleague has the project elsewhere.
+    A directory below this one is recorded by its relative path, because a colleague's copy of the project is elsewhere.
     """
     known, here = {}, os.path.realpath(".")
     for pack in packs:
@@ -366,7 +366,7 @@ def write_project(packs: Iterable[Pack], done: str = "") -> None:
 
 
 def address_of(pack: Pack) -> Address:
-    """Return the address of a pinned pack. Raises PflowError (2, 77) for one that git must not be given."""
+    """Return the address of a pinned pack. Raises PflowError (2, 77) for an address that git must not get."""
     return Address(pack.address, pack.asked, pack.directory, is_git=bool(pack.commit))
 
 

@@ -29,7 +29,7 @@ from pflow.text.printable import foreign_line
 from pflow.values.digest import bytes_digest, digest_of
 
 SECONDS = 120.0
-"""How long git may take to fetch."""
+"""The most seconds that git may take to fetch."""
 
 MOST_FETCHED = 64 << 20
 """The most bytes that git may fetch: one commit with all its files, packed."""
@@ -62,7 +62,7 @@ class Fetched:
 
 
 def fetch(address: Address, commit: str = "", *, seconds: float = SECONDS) -> Fetched:
-    """Fetch a pack, at this commit if one is given. A commit that is kept needs no network.
+    """Fetch a pack, at this commit if one is given. A kept commit needs no network.
 
     If the address cannot be reached, use the commit fetched last, with a warning. Raises PflowError: 65 for a pack that
     breaks a rule or a limit; 66, 69, 75, 77 if it cannot be fetched; 78 without git.
@@ -79,7 +79,7 @@ def fetch(address: Address, commit: str = "", *, seconds: float = SECONDS) -> Fe
 
 
 class _GitFailed(PflowError):
-    """A failure that git reported, unlike a limit or a missing ref that pflow found."""
+    """A failure that git itself reported, unlike a limit or a missing ref, which pflow finds."""
 
 
 _Entries = dict[str, tuple[int, int, str]]
@@ -94,7 +94,7 @@ class _Source:
         self.last = os.path.join(folder, f"asked-{digest_of(address.asked)[:32]}")
 
     def get(self, commit: str) -> Fetched:
-        """Return the files of a commit; if that is empty, of the tag, branch or default that the address names."""
+        """Return the files of a commit; if that is empty, of the tag, the branch or the default in the address."""
         if commit and os.path.isdir(self._kept(commit)):
             with suppress(_GitFailed):  # a power cut may have damaged it; the fetch below replaces it
                 return self._read(commit)
@@ -129,7 +129,7 @@ class _Source:
                 what = f"tag, branch or commit '{asked or commit}'" if asked or commit else "commit"
                 raise PflowError(f"{self.act}: it has no {what}", hint=hint, exit=MISSING)
             found = self._git(new, "rev-parse", "--verify", "FETCH_HEAD^{commit}").decode().strip()
-            with suppress(FileNotFoundError):  # renamed, not removed: a kill would leave half of it
+            with suppress(FileNotFoundError):  # renamed, not removed, since a kill would leave half of it
                 os.rename(self._kept(found), old)
             os.rename(new, self._kept(found))
         if not commit:
@@ -137,7 +137,7 @@ class _Source:
         return found
 
     def _gets(self, new: str, ref: str) -> bool:
-        """Fetch one ref; return False if the other side does not have it."""
+        """Fetch one ref; return False if the server does not have it."""
         words = ("--quiet", "--depth=1", "--no-tags", "--no-recurse-submodules", "--end-of-options")
         try:
             self._git(new, "fetch", *words, self.address.place, ref)
@@ -186,18 +186,18 @@ class _Source:
         return found
 
     def _git(self, repo: str, *words: str, input: bytes = b"", most: int = 2 * MOST_BYTES) -> bytes:
-        """Run git on a bare repository and return its output. Without a terminal, ssh cannot prompt either.
+        """Run git on a bare repository and return its output. It has no terminal, so ssh cannot prompt.
 
         Raises PflowError (65) if it prints too much, and _GitFailed.
         """
         printed, said = bytearray(), bytearray()
-        # git's children write the files, so the limit is set by a shell before git starts: they inherit it.
+        # git's children write the files, and inherit the limit that a shell sets before git starts.
         argv = ["/bin/sh", "-c", 'ulimit -f "$1"; shift; exec git "$@"', "sh", str(MOST_FETCHED // 512)]
         argv += [f"--git-dir={repo}", "--no-pager", *(word for each in _SETTINGS for word in ("-c", each)), *words]
 
         def hear(part: bytes) -> None:
             printed.extend(part)
-            if len(printed) > most:  # a few trees that contain each other again and again list endless paths
+            if len(printed) > most:  # a few trees that contain each other many times list endless paths
                 raise PflowError(f"{self.act}: it has far more than {MOST:,} files and directories", exit=BAD_DATA)
 
         def hear_fault(part: bytes) -> None:
@@ -205,8 +205,8 @@ class _Source:
 
         if run(argv, input=input, env=_environment(), on_stdout=hear, on_stderr=hear_fault):
             if b"index-pack output" in said and shutil.disk_usage(self.folder).free < _MOST_PRINTED:
-                said.extend(b"\nNo space left on device")  # git keeps the reason of its child to itself
-            otherwise = TRY_AGAIN if words[0] == "fetch" else BAD_DATA  # the server hung up, or the data broke git
+                said.extend(b"\nNo space left on device")  # git does not pass on the reason of its child
+            otherwise = TRY_AGAIN if words[0] == "fetch" else BAD_DATA  # the server hung up; else the data broke git
             raise _fault(self.act, otherwise, said.decode("utf-8", "replace"))
         return bytes(printed)
 
@@ -215,17 +215,17 @@ _SETTINGS = (
     *("core.hooksPath=/dev/null", "core.fsmonitor=false", "gc.auto=0", "maintenance.auto=false", "pack.threads=1"),
     *("fetch.fsckObjects=true", "fetch.unpackLimit=1", "fetch.writeCommitGraph=false", "core.bigFileThreshold=1m"),
 )
-"""Run no hook and nothing in the background, check what is fetched, write it as one file, whose size ulimit can bound,
-and never hold a large file in memory.
+"""Run no hook and nothing in the background; check what is fetched; write it as one file, whose size ulimit can limit;
+never keep a large file in memory.
 """
 
 _OF_USER = ("GIT_ASKPASS", "GIT_CONFIG_", "GIT_EXEC_PATH", "GIT_HTTP", "GIT_PROXY", "GIT_SSH", "GIT_SSL")
-"""Prefixes of the git variables that say how a user reaches servers. The rest, such as GIT_DIR, may point git to
-another repository."""
+"""Prefixes of git's variables that say how a user reaches servers. Others, such as GIT_DIR, could point git to another
+repository."""
 
 
 def _is_closed(place: str) -> bool:
-    """Return True for a local repository that this user may not read; git would say that it is not a repository."""
+    """Return True for a local repository that this user may not read. git would say that it is not a repository."""
     parts = (os.path.join(place, git, part) for git in ("", ".git") for part in ("", "HEAD", "objects", "refs"))
     return any(os.path.exists(part) and not os.access(part, os.R_OK) for part in parts)
 
@@ -236,7 +236,7 @@ def _environment() -> dict[str, str]:
     kept = {name: value for name, value in variables if not name.startswith(dropped) or name.startswith(_OF_USER)}
     kept |= {"LANGUAGE": "C", "GIT_TERMINAL_PROMPT": "0", "GCM_INTERACTIVE": "never", "SSH_ASKPASS_REQUIRE": "never"}
     kept["GIT_ALLOW_PROTOCOL"] = ":".join(each for each in PROTOCOLS if theirs is None or each in theirs.split(":"))
-    # A local repository may claim that a remote has its missing objects, and name a command that git runs to get them.
+    # A local repository may say that its missing objects are on a remote, and name a command that git runs for them.
     return kept | {"GIT_NO_LAZY_FETCH": "1", "GIT_ALLOC_LIMIT": "128m"}
 
 
@@ -258,7 +258,7 @@ _FAULTS = (
     (("Not a valid object name", "not a tree object"), MISSING, ""),
     ((*_NO_REF, "does not appear to be a git repository", "not exported", " not found"), MISSING, ""),
     (("early EOF", "hung up", "error: 429", "error: 5"), TRY_AGAIN, ""),
-    (("invalid index-pack output",), BAD_DATA, _TOO_LARGE),  # a signal ended what writes the file
+    (("invalid index-pack output",), BAD_DATA, _TOO_LARGE),  # a signal ended the process that writes the file
     (("nable to connect", "unable to look up", "ssh: ", "unable to access", "not read from remote"), UNAVAILABLE, ""),
 )
 """Parts of git's messages, each group with its exit code and hint. The first match counts."""

@@ -14,23 +14,23 @@ if TYPE_CHECKING:
     from pflow.process.worker import Parent
 
 _SAID = ("warning", "not_kept")
-"""The attributes in which a node reports on its last result."""
+"""The attributes that a node sets to report on its last result."""
 
 _OF_FAILURE = ("retry_after", "is_permanent", "details", "usage", "is_cut", "refusal", "status", "ends_run")
 _OF_VISIT = ("tries", "tried", "asked")
-"""The members of a trace entry that a child may set; the node's name is the parent's, or a child could forge it."""
+"""The members of a trace entry that a child may set. The parent sets the node's name, or a child could forge it."""
 _MAY_ASK = ("claim", "begin", "reserved", "end", "spent")
 """The requests that a stranger's node may send to the run. None of them writes to the journal."""
 
 
 def act_apart(runner: Any, node: Any, view: NodeStore, visit: Any) -> Any:
-    """Run a node in a child process, as a NodeRunner would in this one, and return its action."""
+    """Run a node in a child process, as a NodeRunner does in this one, and return its action."""
     confinement = getattr(node, "confinement", None)
     is_foreign = confinement is not None and confinement.is_on
     sink = runner.sink()
 
     def serve(number: int, parent: Parent) -> Any:
-        if is_foreign or runner.is_restricted:  # Landlock does not hold files that are open already
+        if is_foreign or runner.is_restricted:  # Landlock does not restrict files that are already open
             shut_files(parent.fd)
         if runner.is_restricted:
             restrict()
@@ -63,7 +63,7 @@ def has_no_negatives(question: Any) -> bool:
 
 
 def _result(runner: Any, node: Any, view: NodeStore, visit: Any, found: dict[str, Any]) -> dict[str, Any]:
-    """Return what the child reports to its parent, as plain values."""
+    """Return the child's report to its parent, as plain values."""
     for key, value in view.changes(runner.binding.is_watched).items():
         if value is REMOVED:
             found["removed"].append(key)
@@ -85,9 +85,9 @@ def _told(error: PflowError) -> dict[str, Any]:
 
 
 def _take(found: dict[str, Any], node: Any, view: NodeStore, visit: Any) -> Any:
-    """Repeat on this view the changes that the node made in the child. Raises the PflowError with which it failed."""
+    """Repeat on this view the changes that the node made in the child. If it failed, raise its PflowError."""
     changes = {**found["changes"]}
-    found = {key: plain(value) for key, value in found.items() if key != "changes"}  # a stranger's process made it
+    found = {key: plain(value) for key, value in found.items() if key != "changes"}  # a stranger's process sent them
     visit.more = {name: found["more"][name] for name in _OF_VISIT if name in found["more"]}
     visit.spent = [{**usage} for usage in found["spent"]]
     for key, value in changes.items():
@@ -98,7 +98,7 @@ def _take(found: dict[str, Any], node: Any, view: NodeStore, visit: Any) -> Any:
     vars(node).update({name: str(found[name]) for name in _SAID})
     if failure := found["failure"]:
         exit = int(failure["exit"])
-        # A child that claims 0 would make its failure a success.
+        # A child that claims exit code 0 would turn its failure into a success.
         error = PflowError(str(failure["message"]), hint=str(failure["hint"]), exit=exit if 0 < exit < 256 else FAILED)
         usage, details = failure["usage"] and {**failure["usage"]}, {**failure["details"]}
         vars(error).update({name: failure[name] for name in _OF_FAILURE} | {"usage": usage, "details": details})

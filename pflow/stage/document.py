@@ -1,4 +1,4 @@
-"""The store document, which travels from stage to stage, and the input of a stage, which may bring one."""
+"""The store document, which travels from stage to stage; and the input of a stage, which may be one."""
 
 from __future__ import annotations
 
@@ -53,14 +53,14 @@ class Document:
 
     @property
     def carried(self) -> Path | None:
-        """The place that the pipe carries."""
+        """The place in the store of the value that the pipe carries."""
         return parse_path(self.header["last"]) if "last" in self.header else None
 
     def carried_to(self, interface: Interface) -> Path | None:
-        """Return the place that the pipe carries to a node; None if the node gets nothing through the pipe.
+        """Return the place of the value that the pipe carries to a node; None if it gets nothing from the pipe.
 
-        A read that was only inferred to take the pipe takes a key of its own name in the store first. Nor does it take
-        the whole object that `--from=json` has read.
+        An inferred `[pipe]` read takes a key of its own name in the store first, and never the whole object that
+        `--from=json` has read.
         """
         place = self.carried
         if place is None or not interface.inferred:
@@ -72,8 +72,8 @@ class Document:
     def passed_over(self, interface: Interface, given: Collection[str], used: Iterable[Path]) -> str:
         """Return a warning if a node takes the store's own key, and nothing uses the carried value; else "".
 
-        `given` are the reads with a flag or a mapping, `used` all places that are read. A node that reads another value
-        of the step which wrote the carried one does use that step, so no warning follows.
+        `given` are the reads with a flag or a mapping, `used` all places that are read. There is no warning for a node
+        that reads another value of the step that wrote the carried one, since it uses that step.
         """
         place = self.carried
         if place is None or self.carried_to(interface) or not has(self, place) or is_whole_object(self, place):
@@ -85,7 +85,7 @@ class Document:
         return f"takes '{read.name}' from the store; --map-in {read.name}={last} takes what is carried"
 
     def _written(self) -> Iterator[list[str]]:
-        """Yield the places that each earlier step wrote, as far as the trace tells."""
+        """Yield the places that each earlier step wrote, as far as the trace says."""
         for step in self.header.get("steps", []):
             writes = step.get("writes") if isinstance(step, dict) else None
             if isinstance(writes, dict):
@@ -93,7 +93,7 @@ class Document:
 
     @property
     def exit(self) -> int:
-        """The exit code of a stage that has done its work: 1 behind a batch some of whose items failed."""
+        """The exit code of a stage that has done its work: 1 if items of an earlier batch failed."""
         return FAILED if self.header.get("failed") else OK
 
     @property
@@ -125,7 +125,7 @@ class Document:
         self.set(key, value)
 
     def remove(self, path: Path) -> None:
-        """Remove what is at a path, if anything."""
+        """Remove the value at a path, if there is one."""
         key = str(path[0])
         if len(path) == 1:
             self._members.pop(key, None)
@@ -136,7 +136,7 @@ class Document:
             self.set(key, top[key])
 
     def is_written(self, path: Path) -> bool:
-        """Return True if an earlier step wrote at this place, as far as the trace tells."""
+        """Return True if an earlier step wrote at this place, as far as the trace says."""
         return any(are_nested(path, parse_path(place)) for written in self._written() for place in written)
 
     def copy(self) -> Document:
@@ -147,7 +147,7 @@ class Document:
         self.header.setdefault("run", new_run_id())
 
     def step_id(self, name: str, given: str | None = None) -> str:
-        """Return the id of a new step: the given one, else its node's name, numbered if it is taken: llm, llm-2."""
+        """Return the id of a new step: the given id, else its node's name, numbered if it is taken: llm, llm-2."""
         if given:
             return given
         taken = [step.get("id") for step in self.header.get("steps", []) if isinstance(step, dict)]
@@ -198,7 +198,7 @@ def new_run_id() -> str:
 
 
 def read_document(data: bytes) -> Document | None:
-    """Read the store from the bytes of stdin; None if they are raw. Raises PflowError (65) for a broken store."""
+    """Read the store in the bytes of stdin; None if they are raw. Raises PflowError (65) for a broken store."""
     from pflow.stage.layout import read_store
 
     found = read_store(data.removeprefix(_MARK))
@@ -253,7 +253,7 @@ class Intake:
 
 
 def take_in_for(flags: Any, warm: Callable[[], None] | None = None) -> Intake:
-    """Read stdin as the flags of a stage or a run say; raises as `take_in`."""
+    """Read stdin as the flags of a stage or a run say. Raises as `take_in` does."""
     source = getattr(flags, "from")
     limit_input(flags.max_input)
     if flags.encoding not in (None, "", BYTES):
@@ -268,9 +268,9 @@ def take_in(
     no_stdin: bool = False, source: str = "auto", *, allow_empty: bool = False,
     warm: Callable[[], None] | None = None, timeout: float | None = None, encoding: str = "",
 ) -> Intake:  # fmt: skip
-    """Read stdin, if it is to be read, and recognize what it holds.
+    """Read stdin unless `no_stdin`, and recognize its kind.
 
-    `warm` loads slow libraries while the command before this one still works. Raises PflowError: 64 if stdin cannot be
+    `warm` loads slow libraries while the command before this one still runs. Raises PflowError: 64 if stdin cannot be
     read, 65 if it holds a broken store, 124 if it has not ended after `timeout` seconds.
     """
     if no_stdin or not is_readable(source):
@@ -291,7 +291,7 @@ def _parse_stdin(data: bytes, source: str, encoding: str) -> Intake:
     from pflow.stage.layout import split_rows
 
     rows, mark = split_rows(data)
-    if "error" in mark:  # the map has stopped: the rows that it printed before are all that will come
+    if "error" in mark:  # the map has stopped, so no rows will follow
         document = Document({**mark, "last": "stdin"})
         document.set("stdin", text_or_bytes(rows))
         return Intake(document, STORE, b"".join(document.pieces()))
@@ -319,7 +319,7 @@ def _recognize(data: bytes, source: str, encoding: str) -> Intake:
 
 
 def check_stdin(interface: Interface, flags: Flags, intake: Intake) -> int:
-    """Refuse an empty pipe if the node needs one (66), and raw input that nothing here takes (64).
+    """Refuse an empty pipe if the node needs data from it (66), and raw input that nothing here takes (64).
 
     Return the number of raw bytes that the node may or may not look at.
     """

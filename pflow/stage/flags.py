@@ -41,18 +41,18 @@ class Flags:
         return [*(path for flag in flags for path in flag.references), *filter(None, self.map_in.values())]
 
     def own_place(self, key: str) -> Path:
-        """Return the place of a key of this step: under the step's name, if it has one."""
+        """Return the place of a key of this step: under the step's id, if it has one."""
         return (self.id, key) if self.id else (key,)
 
     def place_of(self, key: str) -> Path:
-        """Return the place of a write: the one in --map-out, else its own."""
+        """Return the place of a write: from --map-out, else its own."""
         return self.map_out.get(key) or self.own_place(key)
 
 
 def parsing_limit(said: Mapping[str, list[str]]) -> Deadline:
     """Return the limit for reading the files that words name: the --timeout that `flags_in` found, if any."""
     texts = [*said.get("timeout", ())]
-    # A wrong --timeout is refused later, with the other flags: until then there is no limit.
+    # A wrong --timeout is refused later, with the other flags. Until then there is no limit.
     seconds = result_of(lambda: value_of(COMMON["timeout"], texts), of=PflowError, otherwise=None) if texts else None
     return Deadline(seconds, "--timeout", act="cannot begin")
 
@@ -78,9 +78,9 @@ def flags_of(words: list[str], interface: Interface) -> Flags:
 
 
 def add_keys(flags: Flags) -> Interface:
-    """Add what the params name as keys of the node: its reads and writes, and the places of keys that are paths.
+    """Add the keys that params name to the node's reads and writes, and map the keys that are paths.
 
-    A flag of such a read becomes data under the read's name. Return the interface with them.
+    A flag of such a read becomes data under the read's name. Return the interface with these keys.
     """
     before = flags.interface
     known = {name: value.value for name, value in flags.params.items() if not value.references}
@@ -103,10 +103,10 @@ def map_keys(flags: Flags, params: Mapping[str, Any]) -> None:
 
 
 def convert_texts(texts: Texts, interface: Interface) -> Flags:
-    """Convert these texts to the types of their flags. Raises PflowError (2) for the first wrong one."""
+    """Convert these texts to the types of their flags. Raises PflowError (2) for the first wrong text."""
     flags = Flags(interface)
     flags.given = set(texts)
-    for name in sorted(texts, key=lambda name: name != "verbatim"):  # first, for it turns off the references of all
+    for name in sorted(texts, key=lambda name: name != "verbatim"):  # it turns off all references
         _set_flag(flags, name, texts[name])
     values = {name: flag.references or flag.value for name, flag in {**flags.data, **flags.params}.items()}
     for name, text in interface.implied(values).items():
@@ -153,9 +153,9 @@ def _set_flag(flags: Flags, name: str, texts: list[str | bool]) -> None:
 
 
 def value_of(flag: Field, texts: list[str | bool]) -> Any:
-    """Return the value of a flag that belongs to no node: of its type, all texts of a list, or the word of a switch.
+    """Return the value of a flag that is not a node's: of its type, all texts of a list, or the word of a switch.
 
-    Raises PflowError (2) for a text that does not fit its type, and a number out of its range.
+    Raises PflowError (2) for a text that does not fit the type, and for a number out of range.
     """
     if flag.type.name == "list":
         return ["" if text is True else str(text) for text in texts]
@@ -175,7 +175,7 @@ def value_of(flag: Field, texts: list[str | bool]) -> Any:
 
 
 def values_of(texts: Texts, fields: Fields, convert: Callable[..., Any] = value_of) -> dict[str, Any]:
-    """Return the value of each flag and bare word, which `convert` makes of its texts; without a text its default.
+    """Return the value of each flag and bare word: `convert` makes it of the texts; without texts, it is the default.
 
     Raises PflowError (2).
     """
@@ -186,7 +186,7 @@ def values_of(texts: Texts, fields: Fields, convert: Callable[..., Any] = value_
 
 
 def check_pairs(fields: Fields, values: Mapping[str, Any]) -> None:
-    """Raise PflowError (2) for two flags of which one excludes the other."""
+    """Raise PflowError (2) for two flags that exclude each other."""
     for flag in fields.values():
         for other in flag.excludes:
             if all(values.get(name) not in (None, False) for name in (flag.name, other)):
@@ -201,7 +201,7 @@ def unsaid(field: Field) -> Any:
 
 
 def type_of(field: Field | None, texts: list[str | bool], *, is_open: bool) -> Type:
-    """Return the type by which a flag's texts are read: `any` for JSON given to an open node."""
+    """Return the type to which a flag's texts are converted: `any` for JSON given to an open node."""
     return Type("any") if field is None or (is_open and isinstance(texts[0], Json)) else field.type
 
 
@@ -249,7 +249,7 @@ def _check(flags: Flags) -> None:
 
 
 def check_keys(mapping: dict[str, Path], flag: str, fields: dict[str, Field], *, is_open: bool) -> None:
-    """Raise PflowError (2) for a key that the interface does not have, and for no path where a pipe fills nothing."""
+    """Raise PflowError (2) for a key that the interface lacks, and for an empty path of a key that no pipe fills."""
     for key, path in mapping.items():
         if key not in fields and not is_open:
             there = ", ".join(fields) or "none"

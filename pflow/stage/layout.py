@@ -1,4 +1,4 @@
-"""Read a store: split it at its lines if pflow wrote it, and parse it whole if another program did."""
+"""Read a store: split it at its lines if pflow wrote it; parse it whole if another program did."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def read_store(data: bytes) -> tuple[dict[str, Any], Members] | None:
         return None
     raw, members = split_lines(data) or (b"", {})
     header = _read_header(raw) if raw else {"members": -1}
-    if header.get("members", len(members)) != len(members):  # jq has laid it out anew: lines are no members
+    if header.get("members", len(members)) != len(members):  # jq has changed the layout: a line is not a member
         members = parse_whole(data)
         if "$pflow" not in members:
             return None
@@ -60,13 +60,13 @@ def read_store(data: bytes) -> tuple[dict[str, Any], Members] | None:
 
 
 def split_rows(data: bytes) -> tuple[bytes, dict[str, Any]]:
-    """Split the rows of maps from the header of their marks, which is empty if there is none. Raises PflowError (65).
+    """Return the rows of maps without marks, and the header of the marks, empty if none. Raises PflowError (65).
 
-    A mark is a line that says how a map failed: a store without members, with an `error`, or with how many items
-    `failed`.
+    A mark is a line that says how a map failed: a store without members whose header has an `error`, or the number of
+    items that `failed`.
     """
     header: dict[str, Any] = {}
-    may_have_mark = b"$" in data and not data.endswith(b"\n}\n")  # a store may be large, and its last bytes tell
+    may_have_mark = b"$" in data and not data.endswith(b"\n}\n")  # a large store shows by its last bytes
     start = data.find(BEGINNING) if may_have_mark else -1
     while start >= 0:
         end = data.find(b"\n", start) + 1 or len(data)
@@ -107,7 +107,7 @@ def _has_comma(data: bytes, end: int) -> bool:
 
 
 def _is_whole(value: memoryview) -> bool:
-    """Return True if a value's first and last byte match; if not, a newline of another layout has cut it."""
+    """Return True if a value's first and last byte match. If not, another layout has a newline inside the value."""
     if len(value) > 1 and value[0] in _ENDS:
         return value[-1] == _ENDS[value[0]]
     return len(value) > 0 and not bytes(value).strip(_SCALAR)
@@ -122,7 +122,7 @@ def parse_whole(data: bytes) -> Members:
 
 
 def parse_value(data: bytes) -> Piece:
-    """Return the JSON text of the data, which is one value, on one line. Raises PflowError (65)."""
+    """Return the one JSON value in the data as a text on one line. Raises PflowError (65)."""
     return _parse(data, "stdin as JSON", _parse_value)
 
 
@@ -175,7 +175,7 @@ def _parse_document(text: str) -> Members:
 
 
 def _parse_members(text: str, start: int) -> tuple[Members, int]:
-    """Parse the object that begins there; return its members and its end."""
+    """Parse the object that begins at an index; return its members and its end."""
     members: Members = {}
     at = _skip(text, _expect(text, start, "{"))
     is_done = text.startswith("}", at)
@@ -231,7 +231,7 @@ _SHAPE |= {"skipped": bool, "failed": int}
 
 
 def _check_header(header: dict[str, Any]) -> None:
-    """Refuse a header of another version, of the wrong shape, or that could not be passed on."""
+    """Refuse a header of another version, one of the wrong shape, and one that could not be passed on."""
     version = header.get("v")
     if isinstance(version, bool) or not isinstance(version, int | float) or version != VERSION:
         by = header.get("by", "an unknown program")

@@ -10,10 +10,10 @@ from pflow import NoReturn, __version__
 
 
 def prepare_python() -> None:
-    """Collect garbage less often, and take the words of the command line as UTF-8, in which we read and write all else.
+    """Collect garbage less often, and decode the words of the command line as UTF-8, like everything else.
 
-    By default a start spends a fifteenth of its time on garbage. If the locale has another encoding, and Python follows
-    it, this program begins again; but words that are not UTF-8 are the locale's.
+    By default a start spends a fifteenth of its time on garbage. If Python follows a locale with another encoding, this
+    program starts itself again, unless the words are not UTF-8: these are left to the locale.
     """
     gc.set_threshold(50_000)
     python, *words = sys.orig_argv
@@ -81,9 +81,9 @@ def leave(code: int) -> NoReturn:
     for stream in (
         sys.stdout,
         sys.stderr,
-    ):  # flush_prints does it, but its module doubles the time of --version
+    ):  # not with flush_prints, since its module doubles the time of --version
         try:  # noqa: SIM105  (its modules take as long)
             stream.flush()
         except (OSError, AttributeError, ValueError):
-            pass  # the reader has gone, as `head` does, and the exit code tells what matters
+            pass  # the reader has left, as `head` does, and the exit code says enough
     os._exit(code)

@@ -30,7 +30,7 @@ DOCUMENT, RAW, TERMINAL, NOTHING = "document", "raw", "terminal", "nothing"
 
 
 class Output:
-    """The real stdout, the form of the output, and its progress; what a node prints goes to stderr."""
+    """The real stdout, the form of the output, and its progress. Text that a node prints goes to stderr."""
 
     def __init__(self, words: list[str]) -> None:
         self.form = NOTHING
@@ -39,11 +39,11 @@ class Output:
         self.has_begun = False
         messages.note_output(self.fd)
         self.said = said = flags_in(words, COMMON, is_open=True)
-        """The flags that count if others turn out to be wrong: the form of the output, and --debug."""
+        """The flags that count even if other flags are wrong: the form of the output, and --debug."""
         self.choose_form(quiet=is_on("quiet", said), raw=is_on("raw", said), json=is_on("json", said))
 
     def choose_form(self, *, quiet: bool, raw: bool, json: bool, stream: bool = False, exact: bool = False) -> None:
-        """Choose the form by the flags and the kind of stdout. Raises PflowError (2) for a streamed document."""
+        """Choose the form by the flags and the kind of stdout. Raises PflowError (2) for --stream with a document."""
         self.is_exact = exact
         if quiet or self.is_closed:
             self.form = NOTHING
@@ -56,7 +56,7 @@ class Output:
             hint = "-r --stream writes what the pipe carries"
             raise PflowError("cannot take --stream: the store document is written whole", hint=hint, exit=USAGE)
 
-    def follow(self, flags: Any) -> None:
+    def apply_flags(self, flags: Any) -> None:
         """Choose the form by the flags of a stage or a run. Raises PflowError (2, 73 if stdout is closed)."""
         messages.be_quiet(flags.quiet)
         self.choose_form(quiet=flags.quiet, raw=flags.raw, json=flags.json, stream=flags.stream, exact=flags.exact)
@@ -76,12 +76,12 @@ class Output:
             messages.note_output(self.fd, data)
 
     def write_document(self, document: Document) -> None:
-        """Write the store, if that is the form."""
+        """Write the store, if documents are the form."""
         if self.form == DOCUMENT:
             self.write(document.pieces())
 
     def pass_on(self, intake: Intake) -> int:
-        """Pass on, unchanged, the document that ended the pipe; return its exit code."""
+        """Pass on the document that ended the pipe, unchanged; return its exit code."""
         if self.form == DOCUMENT:
             self.write([intake.data])
         return intake.ended_with or intake.document.exit
@@ -90,7 +90,7 @@ class Output:
         self, program: str, document: Document, entry: dict[str, Any], *, is_told: bool,
         why: str = "nothing comes through the pipe",
     ) -> int:  # fmt: skip
-        """Pass on a store marked as skipped, with which later stages do nothing; return the exit code."""
+        """Pass on a store that is marked as skipped, so that later stages do nothing; return the exit code."""
         if is_told:
             say(program, f"nothing to do: {why}")
         document.start()
@@ -112,13 +112,13 @@ class Output:
             pass
 
     def hand_on_error(self, name: str, error: PflowError, document: Document | None = None) -> None:
-        """Write the error document of a program that is not a stage: the store that came in, marked as failed."""
+        """Write the error document of a program that is not a stage: its input store, marked as failed."""
         document = document or Document()
         document.add_step({"id": document.step_id(name), "node": name, "exit": error.exit})
         self.write_error(document, name, name, error)
 
     def finish(self, document: Document, *, shows: bool) -> None:
-        """Print what was not emitted, in the chosen form; on a terminal only a value made here (`shows`)."""
+        """Print what was not emitted, in the chosen form; on a terminal, only if this program made it (`shows`)."""
         if self.form in (NOTHING, DOCUMENT):
             self.write_document(document)
         elif self.form == TERMINAL and self.has_begun:
@@ -152,7 +152,7 @@ class Destinations:
     def check(self) -> None:
         """Refuse a place that cannot be written (65), unless a dry stage before would have written it.
 
-        Of a node without an interface, only mapped writes are known.
+        For a node without an interface, only mapped writes are known.
         """
         writes = [self.flags.place_of(key) for key in {**self.interface.writes, **self.flags.map_out}]
         for place in [*writes, *self.data_places]:
@@ -179,7 +179,7 @@ class Destinations:
         return document, writes
 
     def pretend(self, step: str, origins: dict[str, str]) -> dict[str, Any]:
-        """Report on stderr what would be done and mark each place that would be written; return it for the trace."""
+        """Report on stderr what would be done; mark the places that would be written, and return them for the trace."""
         places: Places = {key: (write_path(self.flags.place_of(key)),) for key in self.interface.writes}
         flat = [place for (place,) in places.values()]
         write_stderr(self._report(step, origins, flat))
@@ -214,7 +214,7 @@ class Destinations:
 
 
 def targets_in_words(values: Mapping[str, Any], led: Mapping[str, str]) -> dict[str, str]:
-    """Return the values that decide what a step touches, as text, with the part that data chooses, such as a directory.
+    """Return the values that decide a step's effects, as text, with the part that data chooses, such as a directory.
 
     `...` stands for a value that is not known yet.
     """
@@ -242,7 +242,7 @@ def span_parts(traceparent: Any) -> list[str]:
 
 
 def event_line(event: str, about: dict[str, Any]) -> bytes:
-    """Return an event as a line of JSON, as in every log: names, places and numbers, never a value."""
+    """Return an event as a line of JSON. Like every log, it has names, places and numbers, never a value."""
     line = compact({"v": 1, "event": event, "time": time.time(), **about})
     return f"{line}\n".encode("utf-8", "backslashreplace")
 

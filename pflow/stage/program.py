@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 
 _TAIL = 400
 _PATIENCE = 1 << 20
-"""Bytes without the beginning of a store after which the program is ended."""
+"""The most bytes without the beginning of a store; after them, the program is ended."""
 _MOST = 1_000_000_000
-"""Bytes of an answer after which the program is ended."""
+"""The most bytes of an answer; after them, the program is ended."""
 
 
 class ProgramNode(pocketflow.Node):  # type: ignore[misc,unused-ignore]
-    """Gives a program the reads as a store and the params as flags, and takes its changes as writes.
+    """Gives a program its reads in a store and its params as flags, and takes its changes as writes.
 
     A program with several actions names one in the header of its answer (`"$pflow": {"action": "left"}`) or in the last
     of the header's `steps`. It has failed if it answers with an error document or ends with an exit code other than 0.
@@ -41,7 +41,7 @@ class ProgramNode(pocketflow.Node):  # type: ignore[misc,unused-ignore]
     """The limits of an installed program; None for a user's own."""
     is_program = True
     said = b""
-    """The end of what it wrote to stderr."""
+    """The last bytes that it wrote to stderr."""
     _declared: Declared | None = None
 
     def enter(self, declared: Declared | None) -> ProgramNode:
@@ -73,7 +73,7 @@ class ProgramNode(pocketflow.Node):  # type: ignore[misc,unused-ignore]
         finally:
             output.show_rest()
             self.said = output.said
-        code = 128 - code if code < 0 else code  # as a shell counts a signal
+        code = 128 - code if code < 0 else code  # a shell's code for a signal
         try:
             answer = read_document(b"".join(output.parts))
         except PflowError as error:
@@ -144,7 +144,7 @@ class ProgramNode(pocketflow.Node):  # type: ignore[misc,unused-ignore]
         except PflowError as error:
             raise self._refused(error) from None
         for key, value in values.items():
-            # jq 1.6 rounds large integers in keys that it only passes on: that is no change.
+            # jq 1.6 rounds large integers in keys that it only passes on, which is not a change.
             may_be_rounded = key not in self.interface.writes and not self.interface.open
             if key not in sent or not is_same(sent[key], value, is_rounded=may_be_rounded):
                 shared[key] = value
@@ -154,9 +154,9 @@ class ProgramNode(pocketflow.Node):  # type: ignore[misc,unused-ignore]
 
 
 class _Output:
-    """The output of a program: its answer, and its stderr, which is shown and of which the last bytes are kept.
+    """The output of a program: its answer, and its stderr, which is shown. The last bytes of stderr are kept.
 
-    stderr is shown as it comes; if there are `secrets`, in whole lines, masked.
+    stderr is shown as it arrives; if there are `secrets`, in whole lines, masked.
     """
 
     def __init__(self, name: str, secrets: Secrets) -> None:

@@ -33,7 +33,7 @@ class Stage(NodeRunner):
     """A node with its flags, its input and its output."""
 
     def __init__(self, name: str, *, file: str | None = None, member: tuple[str, str] | None = None) -> None:
-        """`file` is that of a user's own node; `member` names a pack and the path of its node."""
+        """Take the `file` of a user's own node, or as `member` a pack's name and the path of its node."""
         self.name = self.id = name
         self.file = file
         self.member = member
@@ -48,7 +48,7 @@ class Stage(NodeRunner):
         self.parent: Parent | None = None
 
     def run(self, words: list[str]) -> int:
-        """Run the stage and return its exit code. It raises nothing; only a signal ends the process earlier."""
+        """Run the stage and return its exit code. Raise nothing; only a signal ends the process earlier."""
         self.output = Output(words)
         self.debug = is_on("debug", self.output.said)  # a failure may come before the flags are known
         return end_in_order(lambda: self._run(words), self._fail)
@@ -62,7 +62,7 @@ class Stage(NodeRunner):
         self.entry["version"] = version_of(node_class)
         flags = flags_of(words, interface)
         self.debug = flags.debug
-        self.output.follow(flags)
+        self.output.apply_flags(flags)
         interface = add_keys(flags)
         if interface.pipe_write is not None:  # pflow-catch needs the place after a failure
             self.entry["carries"] = write_path(flags.place_of(interface.pipe_write.name))
@@ -97,7 +97,7 @@ class Stage(NodeRunner):
         return self.output.skip(self.program, document, self.entry, is_told=flags.verbose or flags.dry_run)
 
     def _bind(self, node_class: Any, flags: Flags, document: Document) -> None:
-        """Find the values for the node; then run it, or report what it would do."""
+        """Find the values for the node; then run it, or report what it would do (--dry-run)."""
         self.flags, self.interface = flags, flags.interface
         self.binding = binding = bind(flags.interface, flags, document)
         given = {} if flags.verbatim else {**flags.data, **flags.params}
@@ -124,7 +124,7 @@ class Stage(NodeRunner):
             self._work(node_class, params, flags, destinations)
 
     def _pack(self) -> Any:
-        """Return the pack of the node's file, which is found in it if the node is a member; None for any other node.
+        """Return the pack of the node; None if it is not from a pack. For a `member`, also set the file.
 
         Raises PflowError (78) if the file has changed since it was installed.
         """
@@ -171,7 +171,7 @@ class Stage(NodeRunner):
         return 0
 
     def _cached(self, node_class: Any, flags: Flags) -> CachedNode | None:
-        """Return the node as the cache knows it; None if the cache is off. Raises PflowError (78) if it is required."""
+        """Return the node for the cache; None if the cache is off. Raises PflowError (78) if it is off but required."""
         from pflow.cache.policy import CachePolicy
         from pflow.catalog.node_type import BUNDLED, PROGRAM, PYTHON, NodeType
 
@@ -181,7 +181,7 @@ class Stage(NodeRunner):
         return policy.of_step(self.name, node_type, flags.interface, node_class, said=flags.cache or True)
 
     def _work(self, node_class: Any, params: dict[str, Any], flags: Flags, destinations: Destinations) -> None:
-        """Run the node, put its changes into the document and write that."""
+        """Run the node, put its changes into the document and write the document."""
         if "TRACEPARENT" in os.environ or "traceparent" in destinations.document.header:
             from pflow.stage.output import enter_span
 
@@ -218,7 +218,7 @@ class Stage(NodeRunner):
         say(self.program, f"warning: {text}")
 
     def places_read(self, view: NodeStore, store: Any) -> Places:
-        """Return where each read was to come from, and what else the node read."""
+        """Return the places of all declared reads, and of other keys that the node read."""
         known, places = self.entry["reads"], self.binding.origins(view, store)
         undeclared = [key for key in view.reads if key not in known and key not in self.interface.reads]
         return {**known, **{key: places[key] for key in undeclared}}

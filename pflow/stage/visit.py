@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 class Visit:
     """The account of one visit of a node, or of one item of a batch, for the trace.
 
-    `reads` and `writes` give the places of each key, `spent` the usage of each try and answer (pflow.values.usage),
+    `reads` and `writes` have the places of each key, `spent` the usage of each try and answer (pflow.values.usage),
     `more` other members of the entry.
     """
 
@@ -33,7 +33,7 @@ class Visit:
         self.more: dict[str, Any] = {}
 
     def usage(self) -> dict[str, Any]:
-        """Return the sum of what it took of models; empty if it asked none."""
+        """Return the sum of the usage of models; empty if the node asked none."""
         if not self.spent:
             return {}
         from pflow.values.usage import Usage
@@ -41,11 +41,11 @@ class Visit:
         return Usage(*self.spent).members()
 
     def ms(self) -> float:
-        """Return the milliseconds since it began."""
+        """Return the milliseconds since the visit began."""
         return round((time.monotonic() - self.begun) * 1000, 3)
 
     def entry(self, failure: Mapping[str, Any] | None = None) -> dict[str, Any]:
-        """Return its members of a trace entry, of a stage or of a run's step; `failure` is how it failed, if it did."""
+        """Return the visit's members of a trace entry, in a stage or a run; `failure` says how it failed, if it did."""
         entry = {"reads": self.reads, "writes": self.writes, "ms": self.ms(), **self.usage(), **self.more}
         if failure:
             entry |= failure
@@ -55,7 +55,7 @@ class Visit:
 
 
 class NodeRunner:
-    """Visits a node: a stage once, a step as often as its flow comes by. Subclasses run the node, warn and learn."""
+    """Visits a node: a stage once, a step whenever its flow reaches it. Subclasses run the node, warn and learn."""
 
     if TYPE_CHECKING:
         id: str
@@ -63,11 +63,11 @@ class NodeRunner:
         binding: Binding
         cached: CachedNode | None
         as_failure: Callable[[BaseException], PflowError]
-        """Says in words how a node failed."""
+        """Returns the error that says how a node failed."""
         answer: Callable[[str, Any, Callable[[Any], None]], None]
         """Answers requests that a child process sends to the run."""
         learn: Callable[[list[Any]], None]
-        """Takes values for secrets from now on."""
+        """Treats these values as secrets from now on."""
         warn: Callable[[str], None]
 
     is_apart = False
@@ -86,7 +86,7 @@ class NodeRunner:
         """Give a node the services that it uses while it acts."""
 
     def sink(self) -> Callable[[Any], None] | None:
-        """Return the function that takes the parts that the node emits; None if nobody listens."""
+        """Return the function that takes the parts that the node emits; None if there is none."""
         raise NotImplementedError
 
     def enter_child(self, parent: Parent) -> None:
@@ -100,7 +100,7 @@ class NodeRunner:
         visit.spent.append(usage)
 
     def note_try(self, node: Any, error: Exception, visit: Visit) -> None:
-        """Note a failed call of `exec` that another one follows."""
+        """Note a failed call of `exec` that is tried again."""
 
     def open(self, store: Any) -> NodeStore:
         """Return the node's view of a store. Raises PflowError: 66 if a value is missing, 65."""
@@ -109,7 +109,7 @@ class NodeRunner:
         return self.binding.open(store)
 
     def visit(self, node: Any, view: NodeStore, store: Any, visit: Visit) -> tuple[dict[str, Any], Lookup | None]:
-        """Take the node's changes from the cache, or run it. Return them, checked, with the cache's lookup, if any."""
+        """Take the node's changes from the cache, or run it. Return the checked changes, and the cache's lookup."""
         lookup, is_kept = None, False
         try:
             if self.cached is not None:
@@ -140,7 +140,7 @@ class NodeRunner:
             if runs_confined(node):
                 from pflow.process.confine import shut_files
 
-                shut_files()  # Landlock does not hold files that the shell left open
+                shut_files()  # Landlock does not restrict files that the shell left open
             return self.act_here(node, view, visit)
         from pflow.stage.apart import act_apart
 
@@ -168,11 +168,11 @@ class NodeRunner:
             confinement.explain(failure, error, getattr(made, "said", b""))
             raise failure from (None if failure is error else error)
         finally:
-            # The caller looks at the stand-in, not at the node that it loaded.
+            # The caller reads these from the stand-in, not from the node that it loaded.
             vars(node).update(warning=getattr(made, "warning", ""), not_kept=getattr(made, "not_kept", ""))
 
     def _path_values(self, confinement: Any, node: Any, view: NodeStore) -> list[Any]:
-        """Return the paths given by a person, a flow or an earlier step. Defaults do not count: a stranger set them."""
+        """Return the paths from a person, a flow or an earlier step, without defaults, which a stranger has set."""
         found = []
         for key in (field.name for field in confinement.fields):
             if key in self.interface.reads and view.is_given(key):
@@ -182,7 +182,7 @@ class NodeRunner:
         return found
 
     def _act_counted(self, node: Any, view: NodeStore, visit: Visit) -> Any:
-        """Run the node, and note its calls of models if it made several, or one failed."""
+        """Run the node, and note its calls of models if there are several or one failed."""
         if not getattr(node, "tells_budget", False):
             return self.act(node, view, visit)
         node.calls = node.calls.of_visit()
@@ -198,14 +198,14 @@ class NodeRunner:
                 ]
 
     def told(self, error: BaseException) -> dict[str, Any]:
-        """Return what the trace says of a failed call or try."""
+        """Return the trace's account of a failed call or try."""
         return {"exit": getattr(error, "exit", None) or exit_code(error)}
 
     def try_node(
         self, node: Any, view: NodeStore, visit: Visit, *, retries: int | None, wait: float | None,
         timeout: float | None = None, sink: Callable[[Any], None] | None = None,
     ) -> Any:  # fmt: skip
-        """Run a node with tries and return its action. Without `retries` and `wait` the node's own count.
+        """Run a node with tries and return its action. If `retries` or `wait` is None, the node's own counts.
 
         `sink` gets the parts that it emits. Raises what the node raises, and Interrupted after `timeout` seconds.
         """
@@ -249,15 +249,15 @@ def runs_confined(node: Any) -> bool:
 
 
 _LONGEST_WAIT = 3600
-"""Seconds: if a server asks for more, the failure is final."""
+"""The most seconds to wait: if a server asks for more, the failure is final."""
 _PATIENCE = 1.0
-"""Seconds in which a cancelled async node has to end."""
+"""The seconds that a cancelled async node has to end."""
 
 
 class Tries:
-    """Calls of `exec` that are repeated if they fail, up to `retries` times, `wait` seconds apart.
+    """Calls `exec`, and repeats a failed call up to `retries` times, `wait` seconds apart.
 
-    A failure is final once a part of the answer was emitted, or if another try cannot succeed. `spent` gets the model
+    A failure is final if a part of the answer was emitted, or if another try cannot succeed. `spent` gets the model
     usage of failed calls, `failed` each failure that is not final.
     """
 
@@ -293,7 +293,7 @@ class Tries:
         raise AssertionError
 
     def _pause(self, attempt: int, error: BaseException) -> float:
-        """Return the seconds until the next try. Raises the error if it was the last."""
+        """Return the seconds until the next try. Raises the error if no try is left."""
         asked = error.retry_after if isinstance(error, PflowError) else None
         if usage := getattr(error, "usage", None):
             self.spent(usage)
@@ -316,7 +316,7 @@ def _run_async(work: Coroutine[Any, Any, Any]) -> Any:
     """Run a coroutine to its end. A signal or a time limit cancels it and is raised afterwards.
 
     An exception that a signal raises inside an event loop is lost, or stops the loop for good. So it is raised there
-    only if the work goes on after it was cancelled, and may be blocking the loop.
+    only if the work does not end when it is cancelled: then it may be blocking the loop.
     """
     import asyncio
 

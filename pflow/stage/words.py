@@ -1,4 +1,4 @@
-"""Words: the texts of each flag, from the words after a command's name, including bare words and letters.
+"""Parse the words after a command's name, bare words and letters included, into the texts of each flag.
 
 This is the only parser of flags: of stages, store commands, steps in pipe syntax, runs and commands.
 """
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 def take_words(words: Sequence[str], fields: Fields, *, is_open: bool = False, hint: str = "") -> Texts:
     """Return the texts of each flag. Raises PflowError (2) for the first word that nothing takes.
 
-    With `is_open` any flag passes. `hint` goes with an unknown flag that resembles no other. A file that a flag names
-    and that cannot be read has its own exit code.
+    With `is_open`, any flag passes. `hint` is for an unknown flag that resembles no other. If a file that a flag names
+    cannot be read, the exit code is that of the system's error.
     """
     texts: Texts = {}
     bare: list[str] = []
@@ -46,9 +46,9 @@ def take_words(words: Sequence[str], fields: Fields, *, is_open: bool = False, h
 
 
 def groups(words: Sequence[str], fields: Fields, *, is_open: bool = False) -> Iterator[tuple[list[Field], list[str]]]:
-    """Yield each flag with the words of its value, each bare word, and `--` with all after it; first the flag's fields.
+    """Yield each flag with the words of its value, each bare word, and `--` with all after it, each after its fields.
 
-    Letters behind one dash have several fields, an unknown flag none. The flag after an unknown one is not its value.
+    Letters after one dash have several fields, an unknown flag none. A flag after an unknown one is not its value.
     """
     rest = [*reversed(words)]
     while rest:
@@ -74,8 +74,8 @@ def groups(words: Sequence[str], fields: Fields, *, is_open: bool = False) -> It
 def flags_in(words: Sequence[str], fields: Fields, *, is_open: bool = False) -> dict[str, list[str]]:
     """Return the texts of the flags among the words, without refusing any; an unknown flag keeps its name.
 
-    This is for what is decided before the words are parsed, or after they were refused. A switch alone is `true`.
-    Letters beside an unknown one say nothing.
+    Use it for decisions before the words are parsed, or after they were refused. A switch without a value is `true`.
+    Letters beside an unknown letter are ignored.
     """
     said: dict[str, list[str]] = {}
     for found, (word, *values) in groups(words, fields, is_open=is_open):
@@ -98,7 +98,7 @@ def is_asked(name: str, words: Sequence[str], fields: Fields, *, is_open: bool =
 
 
 def is_on(name: str, said: Mapping[str, list[str]]) -> bool:
-    """Return True if a switch is on by what `flags_in` found."""
+    """Return True if a switch is on in the result of `flags_in`."""
     return said.get(name, [""])[-1] == "true"
 
 
@@ -108,7 +108,7 @@ def is_flag(word: str) -> bool:
 
 
 def is_known(word: str, found: list[Field]) -> bool:
-    """Return True if these are all fields of a flag: none of several letters is unknown."""
+    """Return True if the flag, or each of several letters, is known."""
     is_whole = word.startswith("--") or len(found) == len(word) - 1
     return bool(found) and (is_whole or found[-1].type.name != "bool")
 
@@ -116,11 +116,11 @@ def is_known(word: str, found: list[Field]) -> bool:
 def part(
     words: Sequence[str], fields: Fields, own: Fields, *, is_open: bool = False
 ) -> tuple[list[str], list[str]]:  # fmt: skip
-    """Split the words from a command's `own` flags. A flag that is among `fields` too is not the command's."""
+    """Separate the words from a command's `own` flags. A flag that is also in `fields` is not the command's."""
     others, beside = list[str](), list[str]()
     for found, (word, *values) in groups(words, {**COMMON, **own, **fields}, is_open=is_open):
         owns = [own.get(field.name) is field for field in found] if is_known(word, found) else []
-        if any(owns) and not all(owns):  # one word holds letters of the command and of the step
+        if any(owns) and not all(owns):  # one word has letters of both the command and the step
             for field, is_own in zip(found[:-1], owns, strict=False):
                 (beside if is_own else others).append(f"-{field.letter}")
             word = f"-{word[len(found) :]}"
@@ -153,7 +153,7 @@ def field_of(flag: str, sign: str, fields: Fields) -> Field | None:
 
 
 def of_letters(word: str, fields: Fields) -> list[Field]:
-    """Return the fields of the letters behind one dash, up to the first with a value or to an unknown one."""
+    """Return the fields of the letters after one dash, up to the first letter with a value or an unknown letter."""
     letters = {field.letter: field for field in fields.values() if field.letter}
     found = []
     for letter in word[1:]:
@@ -166,7 +166,7 @@ def of_letters(word: str, fields: Fields) -> list[Field]:
 
 
 def _count(field: Field, first: str) -> int:
-    """Count the words of a value whose first word is known: NAME=VALUE is one, NAME VALUE two, as is URL?a=b TYPE."""
+    """Return how many words a value has, by its first word: NAME=VALUE has one, NAME VALUE and URL?a=b TYPE two."""
     if field.type.name == "bool" or (field.word and first.startswith("-")):
         return 0
     if "types" in field.marks:
@@ -201,9 +201,9 @@ def _take_long(texts: Texts, fields: Fields, found: list[Field], word: str, valu
 
 
 def _add(texts: Texts, field: Field, flag: str, value: str | bool) -> str:
-    """Add a text; return the flag of a switch, behind which `true` would be a mistake.
+    """Add a text; return the flag if it is a switch, after which `true` would be a mistake.
 
-    Behind a common flag with a letter, such as -n, `true` is a bare word, because nobody gives these flags a value. A
+    After a common flag with a letter, such as -n, `true` is a bare word, because nobody gives these flags a value. A
     switch may be repeated with the same value.
     """
     if field.refused:
@@ -221,7 +221,7 @@ def _add(texts: Texts, field: Field, flag: str, value: str | bool) -> str:
 
 
 def refusal(field: Field) -> PflowError:
-    """Return the error for a flag that is known, and not taken here."""
+    """Return the error for a flag that is known but refused here."""
     what, hint = field.refused or ("", "")
     return PflowError(f"cannot take {field.flag}{what}", hint=hint, exit=USAGE)
 
@@ -229,7 +229,7 @@ def refusal(field: Field) -> PflowError:
 def _take_letters(
     texts: Texts, fields: Fields, found: list[Field], word: str, values: list[str], bare: list[str]
 ) -> str:  # fmt: skip
-    """Take letters behind one dash, of which only the last may have a value; return its flag if it is a switch."""
+    """Take letters after one dash; only the last may have a value. Return the last one's flag if it is a switch."""
     name = word[1:].partition("=")[0].replace("-", "_")
     are_switches = len(found) == len(word) - 1 and all(field.type.name == "bool" for field in found)
     if len(name) > 1 and name in fields and not are_switches:
@@ -254,7 +254,7 @@ def _take_letters(
 
 
 def _take_value(texts: Texts, field: Field, values: list[str]) -> None:
-    """Take the value after a letter, or the name and the value, which become one text."""
+    """Take the value after a letter. If it is a name and a value, join them to one text."""
     if len(values) < _count(field, values[0] if values else ""):
         what, form = ("a name and a value", "NAME VALUE") if "pairs" in field.marks else ("a value", "VALUE")
         flag = f"-{field.letter}"
@@ -264,7 +264,7 @@ def _take_value(texts: Texts, field: Field, values: list[str]) -> None:
 
 
 def _check_bare(word: str, switch: str, fields: Fields) -> None:
-    """Refuse a word that was meant as something else. `switch` is the flag before it, if it took no value."""
+    """Refuse a bare word that is probably a mistake. `switch` is the flag before it, if that took no value."""
     if switch and word in ("true", "false"):
         hint = f"leave it out; -- {word} if it is the value" if switch.startswith("--no-") else f"{switch}={word}"
         raise PflowError(f"cannot take the bare word '{word}'", hint=hint, exit=USAGE)
@@ -275,7 +275,7 @@ def _check_bare(word: str, switch: str, fields: Fields) -> None:
 
 
 def _fill(texts: Texts, fields: Fields, bare: list[str]) -> None:
-    """Give bare words to the reads that take them and have no flag."""
+    """Give bare words to the reads that take them and got no flag."""
     mapped = [str(text).partition("=")[0] for text in texts.get("map_in", ())]
     free = [field for field in word_reads(fields) if field.name not in texts and field.name not in mapped]
     for at, word in enumerate(bare):

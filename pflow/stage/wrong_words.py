@@ -1,4 +1,4 @@
-"""Refusals of words that no flag and no bare-word read takes: each says what was probably meant."""
+"""Errors for words that no flag and no read takes: each says what was probably meant."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from pflow.interface.interface import ARGUMENT, COMMON_FLAG, READ, REFUSED, Fiel
 
 if TYPE_CHECKING:
     Fields = Mapping[str, Field]
-    """Every read, param and flag by each name that its flag goes by, and the bare words of a command (`by_name`)."""
+    """Every read, param and flag by each name of its flag, and the bare words of a command (`by_name`)."""
 
     Texts = dict[str, list[str | bool]]
-    """The texts after each flag; a switch is True, and False with --no-."""
+    """The texts after each flag; a switch is True, or with --no- False."""
 
 
 _IN_A_BATCH = "pflow run 'list-files \"*.txt\" => read-file --each'"
@@ -23,7 +23,7 @@ _NO_BLANKS = "no blanks around it: --KEY=VALUE"
 
 
 def unknown_flag(word: str, flag: str, fields: Fields, hint: str) -> PflowError:
-    """Return the error for a word that begins with an unknown flag; `hint` goes with one that resembles no other."""
+    """Return the error for a word that begins with an unknown flag; `hint` is for one that resembles no other."""
     from pflow.text.naming import did_you_mean, meant
 
     name, names = flag[2:].replace("_", "-"), _flag_names(fields)
@@ -42,7 +42,7 @@ def unknown_flag(word: str, flag: str, fields: Fields, hint: str) -> PflowError:
 
 
 def doubts(flag: str, fields: Fields) -> list[str]:
-    """Return a warning for an open node's flag like a common one. Raises PflowError (2) for one like its own."""
+    """Return a warning for an open node's flag like a common one. Raises PflowError (2) for one like its own flags."""
     from pflow.text.naming import did_you_mean, nearest
 
     near = nearest(flag[2:].replace("_", "-"), _flag_names(fields))
@@ -69,7 +69,7 @@ def unknown_letter(word: str, letter: str, fields: Fields, bare: list[str]) -> P
 
 
 def check_sign(word: str, fields: Fields) -> None:
-    """Refuse a bare `-` or `=`, but not of a command."""
+    """Refuse a bare `-` or `=`, except in a command's words."""
     if not _is_of_command(fields):
         hint = {"-": "leave the word out: the pipe already gives the value", "=": _NO_BLANKS}[word]
         hint += f"; -- {word} if it is the value" if word_reads(fields) else ""
@@ -77,7 +77,7 @@ def check_sign(word: str, fields: Fields) -> None:
 
 
 def one_too_many(bare: list[str], at: int, texts: Texts, fields: Fields) -> PflowError:
-    """Return the error for a bare word too many: the hint names the flag that has or would take it."""
+    """Return the error for one bare word too many: the hint names the flag that took a word, or could take this one."""
     word = bare[at]
     what = f"cannot take the bare word '{shorten(word)}'"
     filled = [field for field in word_reads(fields) if isinstance(texts.get(field.name, [""])[0], Word)]
@@ -99,7 +99,7 @@ def one_too_many(bare: list[str], at: int, texts: Texts, fields: Fields) -> Pflo
 
 
 def check_arguments(bare: list[str]) -> None:
-    """Refuse words behind a command that uses no arguments."""
+    """Refuse words after a shell command that does not use its arguments."""
     from pflow.values.templates import uses_arguments
 
     if not uses_arguments(bare[0]):
@@ -109,13 +109,13 @@ def check_arguments(bare: list[str]) -> None:
 
 
 def quotes(bare: list[str], word: str, fields: Fields) -> str:
-    """Return a hint at the quotes that would make an unknown flag a part of the text before it, if a node takes one."""
+    """Return a hint to quote the unknown flag together with the text before it, if the node takes a text."""
     is_text = bare and not all(field.type.is_path or field.kind == ARGUMENT for field in word_reads(fields))
     return f"; quotes make it a part of the text: '{shorten(' '.join([*bare, word]))}'" if is_text else ""
 
 
 def _quoted(bare: list[str], field: Field, fields: Fields) -> str:
-    """Return what to quote: a pattern if all words are files, which the shell made of it; else the words."""
+    """Return what to quote: the words, or if all are files that a shell's pattern matched, that pattern."""
     from os.path import isfile, lexists, splitext
 
     if field.type.is_path and all("\0" not in word and lexists(word) for word in bare):
@@ -137,12 +137,12 @@ def _behind_dashes(word: str) -> str:
 
 
 def _is_of_command(fields: Fields) -> bool:
-    """Return True for the flags of a command or a store command; those of a stage, a step or a run have --map-in."""
+    """Return True for the fields of a command or store command. Those of a stage, step or run have --map-in."""
     return "map_in" not in fields
 
 
 def _in_place_of(option: str, fields: Fields) -> str:
-    """Say what docs/llm.md has in place of an option of llm's; empty for any other, and for other nodes than llm."""
+    """Say what replaces an option of llm's, as docs/llm.md does; "" for other options, and for other nodes than llm."""
     if "schema_multi" not in fields:
         return ""
     from pflow.catalog.registry import bundled_directory
