@@ -101,7 +101,7 @@ class Llm(Node):
 
     def prep(self, shared: Shared) -> ModelRequest:
         from pflow.models.ask import ModelRequest
-        from pflow.models.log import is_kept
+        from pflow.models.log import is_logged
         from pflow.models.request_form import parse_options
 
         places, types = self.params["attachment"] or [], self._types
@@ -120,7 +120,9 @@ class Llm(Node):
             is_multi=self.params["schema_multi"] is not None,
             calls=self.calls,
             allows_no_answer=self.params["allow_no_answer"],
-            is_logged=is_kept(self.params["log"], goes_on=bool(self.params["continue"] or self.params["conversation"])),
+            is_logged=is_logged(
+                self.params["log"], goes_on=bool(self.params["continue"] or self.params["conversation"])
+            ),
         )
 
     def exec(self, request: ModelRequest) -> ModelAnswer:

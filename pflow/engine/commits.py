@@ -66,7 +66,7 @@ class VisitCommit:
 
 
 class StepFiles:
-    """How a step uses files: it `reads` the files that its paths name, and if it `changes` files, it may change any."""
+    """The files of a step: if it `reads` files, those that its paths name; if it `changes` files, maybe any."""
 
     def __init__(self, wired: WiredStep) -> None:
         interface, effects = wired.interface, {*wired.interface.effects}

@@ -85,7 +85,7 @@ class Recorder:
         item = "/".join(filter(None, (self.item, self.index)))
         return Recorder(self.write, prefix=f"{self.prefix}{step}/", lane=self.lane, item=item)
 
-    def to(self, write: Callable[[bytes], None], lane: str = "") -> Recorder:
+    def for_lane(self, write: Callable[[bytes], None], lane: str = "") -> Recorder:
         """Return a recorder for another process or lane."""
         return Recorder(write, prefix=self.prefix, lane=lane or self.lane, item=self.item)
 
@@ -295,7 +295,7 @@ class Context:
         """Go on in a child process, in a lane of its own: its parent answers requests and takes the events."""
         self.coordinator.parent = parent
         if self.recorder is not None:
-            self.recorder = self.recorder.to(parent.take, lane)
+            self.recorder = self.recorder.for_lane(parent.take, lane)
 
     def take(self, line: bytes) -> None:
         """Take the line of an event from a child process."""

@@ -228,14 +228,14 @@ class BatchStep(StepNode):
         try:
             changes, _ = self.run_once(ChainMap({self.batch.item: item}, shared), visit)
             written = {key: storable(key, value) for key, value in changes.items() if value is not REMOVED}
-            return written, visit.reads, {}, self._told(visit)
+            return written, visit.reads, {}, self._event_members(visit)
         except (Interrupted, ClosedPipe):
             raise
         except BaseException as error:
             failure = in_words(self.type, self.wired, error, self.context.secrets)
             if self.batch.on_error == "keep" and not failure.ends_run:
                 why = {"exit": failure.exit, "message": encodable(failure.message)}
-                return {}, visit.reads, why, self._told(visit)
+                return {}, visit.reads, why, self._event_members(visit)
             if self.context.journal is not None:
                 self.context.journal.fail(own, failure)
             failure.usage = visit.usage()
@@ -248,7 +248,7 @@ class BatchStep(StepNode):
                 self.context.recorder.index = ""
             self.context.claim = before
 
-    def _told(self, visit: Visit) -> dict[str, Any]:
+    def _event_members(self, visit: Visit) -> dict[str, Any]:
         """Return the members of an item's event besides its failure."""
         return {"ms": visit.ms(), **visit.usage(), **{name: visit.more[name] for name in _TOLD if name in visit.more}}
 

@@ -73,12 +73,12 @@ class MapExecution:
         begin_run()
         output.choose_form(quiet=self.flags.quiet, raw=self.options.raw, json=False)
         with exclusive_search() if map.resumes else nullcontext():
-            reopened = reopened or map.unfinished()
+            reopened = reopened or map.reopen_unfinished()
             if reopened is not None:
                 reopened.settle(map.initial)
                 map.flow.run_id = reopened.run.id
             self.run_id = map.flow.run_id
-            self.again = map.again(self.run_id)
+            self.resume_command = map.resume_command(self.run_id)
             self.ledger_path = map.ledger_path(self.run_id)
             if reopened is not None:
                 reopened.commit()
@@ -107,7 +107,7 @@ class MapExecution:
             return end[0]
         except BaseException as failure:
             if isinstance(failure, Interrupted):
-                failure.hint = f"{self.again} goes on"
+                failure.hint = f"{self.resume_command} goes on"
             hidden = self.map.secrets.hide(failure) if isinstance(failure, PflowError) else failure
             end = end_of(hidden, self.map.wired.flow.name, "map")
             raise
@@ -170,7 +170,7 @@ class MapExecution:
                 ledger.commit()
 
         whose = f"shard {self.options.shard} of the map" if shards > 1 else "the map"
-        return Budget(limits, ledger.used(), ledger.seen(), whose=whose, again=self.again, note=note)
+        return Budget(limits, ledger.used(), ledger.seen(), whose=whose, again=self.resume_command, note=note)
 
     def _pool(self, loop: MapLoop, jobs: int | None) -> Executor:
         def work(id: str, item: Any, parent: Parent) -> Result:
@@ -193,8 +193,8 @@ class MapExecution:
             say(PROGRAM, cause)
         if loop.stopped is not None:
             stopped = loop.stopped
-            if self.again not in stopped.hint:
-                stopped.hint = f"{self.again} goes on" + (f"; {stopped.hint}" if stopped.hint else "")
+            if self.resume_command not in stopped.hint:
+                stopped.hint = f"{self.resume_command} goes on" + (f"; {stopped.hint}" if stopped.hint else "")
             raise stopped
         items.check_end()
         if is_resumed and items.is_stdin and not progress.done:
@@ -202,10 +202,10 @@ class MapExecution:
         if changed := loop.ledger.changed:
             say(PROGRAM, f"{changed:,} items had another input than before, and were run again")
         if missed := is_resumed and loop.ledger.missed():
-            say(PROGRAM, f"{missed:,} items that were not done have not come again; {self.again} takes them")
+            say(PROGRAM, f"{missed:,} items that were not done have not come again; {self.resume_command} takes them")
         if progress.failed:
             what = f"{progress.failed:,} of {progress.done:,} items failed: pflow trace {self.run_id} lists them"
-            what += f"; {self.again} --failed tries them again"
+            what += f"; {self.resume_command} --failed tries them again"
             if begun := progress.begun_items:
                 what += f"; {begun:,} of them have begun a step that does not repeat: --redo"
             say(PROGRAM, what)

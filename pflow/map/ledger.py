@@ -138,7 +138,7 @@ class Ledger(LedgerFile):
         self.passes = int(found[0])
 
     def begin(self, about: dict[str, Any], run: str = "", *, accepts_changes: bool = False) -> None:
-        """Begin a pass over the items of a map, as the run `run`.
+        """Begin the pass of a run over the items of its map.
 
         Raises PflowError (78) if an earlier pass was `about` something else.
         """

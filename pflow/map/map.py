@@ -164,7 +164,7 @@ class Map:
         return digest_of([self.facts(), self.initial.place, items])
 
     def _unfinished_runs(self) -> Iterator[RecordedRun]:
-        """Yield the unfinished runs of the same map, newest first. With --ledger, stop at another map's run in it."""
+        """Yield the unfinished runs of the same map, newest first. With --ledger, stop where another map used it."""
         wanted, digest, ledger = self.initial.flow_text(), self.digest, self.options.ledger
         path = os.path.abspath(ledger) if ledger else None
         runs = map(RecordedRun, (each for each in run_directories() if read_kept(each, FLOW) == wanted))
@@ -172,7 +172,7 @@ class Map:
         open = takewhile(lambda run: run.map_digest == digest and run.status not in (DONE, FINISHED), same)
         return (run for run in open if run.status == RUNNING or run.is_resumable)
 
-    def unfinished(self) -> Reopened | None:
+    def reopen_unfinished(self) -> Reopened | None:
         """Reopen the last run of the same map, if it is unfinished and this map goes on with it; else return None.
 
         This map goes on with --resume, with the same --ledger and the same known items, or if a person says so.
@@ -201,12 +201,12 @@ class Map:
         if terminal is None:
             new = "has a budget of its own" if self.options.ledger else "begins anew"
             if not self.items.is_stdin or self.chosen.first():  # `first` raises if the stage before has failed
-                say(PROGRAM, f"{told}: {self.again(run.id)}; this map {new}, --resume goes on")
+                say(PROGRAM, f"{told}: {self.resume_command(run.id)}; this map {new}, --resume goes on")
             return False
         with terminal:
             answer = terminal.choose_listed(told, _ANSWERS)
         if answer == "n":
-            raise PflowError("the map was not begun", hint=f"{self.again(run.id)} goes on", exit=FAILED)
+            raise PflowError("the map was not begun", hint=f"{self.resume_command(run.id)} goes on", exit=FAILED)
         return answer == "g"
 
     def _count_done(self, run: RecordedRun) -> int:
@@ -217,7 +217,7 @@ class Map:
         except PflowError:
             return 0
 
-    def again(self, run: str) -> str:
+    def resume_command(self, run: str) -> str:
         return f"{'… | ' if self.items.is_stdin else ''}pflow resume {run}"
 
     def ledger_path(self, run: str) -> str:

@@ -139,7 +139,7 @@ def ask(conversation: Conversation, request: ModelRequest, emit: Callable[[str],
 
 
 def _why_again(ending: Ending, error: PflowError) -> str:
-    """Return the reason for asking again, and the option that avoids this refusal, as the end of a later message."""
+    """Return words for the message of a later failure: why the question was asked again, and how to avoid that."""
     why, hint = error.message.partition("': ")[2], HINTS.get(ending.refused)
     beforehand = f" ({hint} says so beforehand)" if hint else ""
     return f"; the server refused '{ending.refused}': {why}{beforehand}" if ending.refused else f"; at first, {why}"
@@ -187,7 +187,7 @@ def _answer(
         # Without any text, providers still bill a refused question, and thoughts that used up the token limit.
         if is_begun or "input" in spent or "output" in spent:
             error.usage = answer_members(spent)
-        # A map repeats a refused call silently. After that, the reader of a part already emitted would see it twice.
+        # A map repeats a refused call silently. A part that was already emitted would then come twice.
         error.refusal = "" if is_begun else error.refusal
         raise
     warning = no_text.message.partition("': ")[2] if no_text else _warn(ending, usage, model, request.calls)
@@ -207,7 +207,7 @@ def _may_be_empty(no_text: PflowError, request: ModelRequest) -> bool:
 def _read(response: Response, model: Model, ending: Ending, emit: Callable[[str], None], request: ModelRequest) -> str:
     """Return the text of an answer; `emit` gets each part of it. A request that `takes_any` stops at LONGEST."""
     parts, size, limit = list[str](), 0, LONGEST if request.takes_any else inf
-    # Until it is closed, this thread reports all its HTTP responses to `ending`, those of other requests too.
+    # Until the generator is closed, this thread reports all HTTP responses to `ending`, those of other requests too.
     with closing(parts_of(response, model, ending)) as arriving:
         for part in filter(None, arriving):
             parts.append(part)

@@ -16,7 +16,7 @@ from pydantic import BaseModel
 
 from pflow.errors import BAD_DATA
 from pflow.models.ending import Ending
-from pflow.models.errors import address_of, check_said, unusable
+from pflow.models.errors import address_of, check_for_error, unusable
 from pflow.models.request_form import fit_form
 from pflow.models.transport import tidy
 from pflow.values.secrets import all_secrets
@@ -56,7 +56,7 @@ def _client(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     with _making:
         if key not in _kept:
             all_secrets.add([*args])
-            client = _kept[key] = _made(model, args, kwargs)
+            client = _kept[key] = _new_client(model, args, kwargs)
             if http := getattr(client, "_client", None):
                 what = f"it has more than {_MOST:,} bytes"
                 failure = partial(unusable, model, what, exit=BAD_DATA, is_permanent=True)
@@ -73,7 +73,7 @@ _LITTLE = 8
 """Pieces of data that may follow the last event, such as `[DONE]`. After more of them the connection is closed."""
 
 
-def _made(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _new_client(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Return a client that sends each request once, since only --retries decides about another try.
 
     It has no limit of connections, since a map has many threads. llm's own client would load the certificates and set
@@ -117,22 +117,22 @@ class _Watched:
         sent = fit_form(self._model, kwargs)
         self._ending.sent = [name for name, value in (sent | sent.get("extra_body", {})).items() if value]
         answer = self._part.create(*args, **sent)
-        check_said(answer)
+        check_for_error(answer)
         self._ending.says_end = True
         if "stream" in self._ending.sent:
-            return self._noted(answer)
+            return self._note_each(answer)
         self._ending.note(answer)
         if getattr(answer, "usage", ...) is None:  # llm calls its model_dump() without a check
             answer.usage = _NoUsage()
         return answer
 
-    def _noted(self, stream: Any) -> Iterator[Any]:
+    def _note_each(self, stream: Any) -> Iterator[Any]:
         if response := getattr(stream, "response", None):
             response.close = lambda close=response.close: self._close(response, close)
         try:
             for chunk in stream:
                 self._ending.note(chunk)
-                check_said(chunk)
+                check_for_error(chunk)
                 yield chunk
         finally:
             stream.close()

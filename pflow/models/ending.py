@@ -52,7 +52,7 @@ _REASONING = ("reasoning_content", "reasoning", "reasoning_details", "thinking",
 
 
 _UNSURE = log(0.05)
-"""The log-probability below which the grammar chose a token: the model would have preferred a forbidden one."""
+"""A token below this log-probability was forced by the grammar: the model would have preferred a forbidden one."""
 
 
 class Ending:
@@ -100,7 +100,7 @@ class Ending:
             text += token
         return next((word[0] for word in re.finditer(r"\S+", text) if at and word.end() >= at), "")
 
-    def _take(self, tokens: Iterable[tuple[str, float, Iterable[Any]]]) -> None:
+    def _note_tokens(self, tokens: Iterable[tuple[str, float, Iterable[Any]]]) -> None:
         for token, logprob, others in tokens:
             if not self.tokens:
                 self.first_tokens = {each["token"]: exp(each["logprob"]) for each in others}
@@ -110,7 +110,7 @@ class Ending:
         """Read the end from llm's `response_json`, unless `note` has found a reason."""
         if self.reason is not None or not isinstance(answer, dict):
             return
-        self._take([(each["token"], each["logprob"], each["top_logprobs"]) for each in answer.get("tokens", [])])
+        self._note_tokens([(each["token"], each["logprob"], each["top_logprobs"]) for each in answer.get("tokens", [])])
         first: Any = next((answer[key][0] for key in ("choices", "candidates") if answer.get(key)), {})
         for said in (answer, first, answer.get("promptFeedback"), answer.get("stop_details")):
             if isinstance(said, dict):
@@ -136,7 +136,7 @@ class Ending:
             self.tool = self.tool or _tool_of(message)
             more = getattr(message, "model_extra", None) or {}
             likely = getattr(getattr(choice, "logprobs", None), "content", None) or []
-            self._take([(each.token, each.logprob, map(dict, each.top_logprobs or [])) for each in likely])
+            self._note_tokens([(each.token, each.logprob, map(dict, each.top_logprobs or [])) for each in likely])
             self.has_reasoned = self.has_reasoned or any(more.get(name) for name in _REASONING)
         response = getattr(said, "response", said)
         status = getattr(response, "status", None)

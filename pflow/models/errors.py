@@ -84,7 +84,7 @@ class ErrorInAnswer(Exception):
         self.is_page = isinstance(body, bytes) and is_html(body)
 
 
-def check_said(said: Any) -> None:
+def check_for_error(said: Any) -> None:
     """Raise ErrorInAnswer if an answer, a chunk or an event of a stream holds an error, or no part of an answer."""
     said = said[0] if isinstance(said, list) and said else said  # Gemini sends an error in a list
     choices = getattr(said, "choices", None)

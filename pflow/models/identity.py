@@ -25,8 +25,8 @@ def identify(name: str | None) -> dict[str, str]:
     """Return what identifies the model that `name` stands for, or the default one.
 
     `id` is its id, `plugin` the plugin that brings it, `entry` the digest of its entry in extra-openai-models.yaml,
-    `weights` its file on this machine. If nobody chose a model and the small one is used, there is an `unchosen`, and
-    stderr says so. Raises what `choose` raises.
+    `weights` its file on this machine. `unchosen` is a member if the small model is used because no model was chosen;
+    stderr then says so. Raises what `choose` raises.
     """
     if parts := split_address(name):
         return {"id": "#".join(parts)}

@@ -120,11 +120,14 @@ def say_unchosen() -> None:
 
 def planning_models() -> str:
     """Return words that name a model that can plan: one of a server that was seen, else one to download."""
-    return next(_seen("--model="), f"`pflow models get {PLANNER}` brings one ({CHOICES[PLANNER]})")
+    return next(_served_by("--model="), f"`pflow models get {PLANNER}` brings one ({CHOICES[PLANNER]})")
 
 
-def _seen(act: str) -> Iterator[str]:
-    """Yield `ACT+NAME asks SERVER` for each model of the servers that answered last; `act` is a command or a flag."""
+def _served_by(act: str) -> Iterator[str]:
+    """Yield hints, such as `--model=NAME asks SERVER`, for the models of the servers that were seen last.
+
+    `act` is the command or flag before the name.
+    """
     import shlex
 
     yield from (f"{act}{shlex.quote(name)} asks {server}" for name, server in read_models(SERVED))
@@ -136,7 +139,7 @@ def better_models() -> str:
 
     from pflow.files.installation import read_installation
 
-    ways = [*_seen("pflow models default ")][:1]
+    ways = [*_served_by("pflow models default ")][:1]
     for key, plugin in _PLUGINS.items():
         if os.environ.get(key) and not find_spec(plugin.replace("-", "_")):
             ways.append(f"{key} is set, and needs: {read_installation().add(plugin)}")

@@ -64,8 +64,8 @@ def set_system(conversation: Conversation, system: str | None) -> None:
         said.append(llm.system(system))
 
 
-def is_kept(log: bool | None, *, goes_on: bool) -> bool:
-    """Return True if an answer is to be logged: `log`, if it is given.
+def is_logged(log: bool | None, *, goes_on: bool) -> bool:
+    """Return True if an answer is to be logged; `log` decides, if it is given.
 
     By default, only a conversation that `goes_on` is logged, and not after `llm logs off`.
     """

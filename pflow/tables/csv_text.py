@@ -74,7 +74,7 @@ def read_csv(
         raise _fault(name, *_ragged(record, names, line)) from None
     else:
         texts = use_points(rows, names) if decimal == "," else {}
-        _tell_texts(texts, names, lambda: _reader(text, form), header)
+        _report_texts(texts, names, lambda: _reader(text, form), header)
         if infers:
             infer(rows, names, texts)
         return names, rows, [*texts]
@@ -137,8 +137,11 @@ def stream_csv(
         csv.field_size_limit(limit)
 
 
-def _tell_texts(texts: dict[str, int], names: list[str], read: Callable[[], Any], header: bool) -> None:
-    """Say which columns stay text. `texts` has a row of each whose value is not a number; `read` opens the records."""
+def _report_texts(texts: dict[str, int], names: list[str], read: Callable[[], Any], header: bool) -> None:
+    """Say which columns stay text, each with a value that is not a number.
+
+    `texts` has the row of that value by column; `read` returns a reader of the records.
+    """
     for column, at in texts.items():
         reader = read()
         value = next(islice(filter(None, reader), at + header, None))[names.index(column)]

@@ -84,7 +84,7 @@ def _quantile(ordered: list[Any], ends: list[int], at: float) -> Any:
     return below if above == below else below * (1 - part) + above * part
 
 
-def _told(column: str, about: dict[str, Any], is_detailed: bool) -> Row:
+def _table_row(column: str, about: dict[str, Any], is_detailed: bool) -> Row:
     """Return the row for a column in the table of a report, brief or detailed."""
     told = {"column": column, **{name: about.get(name) for name in _BRIEF}}
     if is_detailed:
@@ -107,7 +107,7 @@ def analyze(
     stats = describe(rows, columns, texts)
     size = f"{counted(len(rows), 'row')}, {counted(len(stats['columns']), 'column')}"
     columns = stats["columns"].items()
-    table = rows if sql is not None else [_told(name, about, is_detailed) for name, about in columns]
+    table = rows if sql is not None else [_table_row(name, about, is_detailed) for name, about in columns]
     shown = markdown_table(table[:_LONGEST], _WIDEST)
     more = f"\n{len(table) - _LONGEST:,} more rows are not shown.\n" if len(table) > _LONGEST else ""
     return "\n".join(filter(None, (f"{size}\n", shown))) + more, stats, table

@@ -222,7 +222,7 @@ def _ref(git: Git, name: str | None) -> str:
 
 
 def _remote(git: Git, ref: str, named: str | None, *, is_free: bool, is_new: bool) -> str:
-    """Return the named remote, else the branch's remote, else, for a target that `is_new`, the only remote.
+    """Return the named remote, else the branch's remote, else for a target that `is_new` the only one, or origin.
 
     Unless the target `is_free`, the branch's upstream on its remote must have the branch's own name.
     """
