@@ -311,7 +311,7 @@ def nodes_inside(flow: Any) -> Iterator[Any]:
 
 
 def copied(node: Any) -> Any:
-    """Copy a node shallowly, as pocketflow does for each visit, and its params: what it sets there does not last."""
+    """Copy a node shallowly, as pocketflow does for each visit, and its params, so that its changes do not last."""
     new = object.__new__(node.__class__)
     new.__dict__ = {**node.__dict__, "params": fresh(node.params)}
     return new

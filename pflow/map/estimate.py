@@ -64,7 +64,7 @@ def estimate(
     flow: ItemFlow, items: Iterable[tuple[int, Any]], total: int | None, policy: ItemPolicy,
     ledger: Ledger | None = None, *, is_most: bool = False, jobs: int = 1, rpm: float | None = None,
 ) -> Estimate:  # fmt: skip
-    """Estimate a map of these items; all are read if there is no `total`, or some may be done.
+    """Estimate a map of these items. Read all items if there is no `total`, or some may be done.
 
     Raises PflowError for a model that is not there.
     """

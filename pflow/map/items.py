@@ -211,7 +211,7 @@ def _recoded(parts: Iterator[bytes], path: str, encoding: str) -> Iterator[bytes
 
 
 def _fitting(item: Any, path: str, encoding: str) -> Any:
-    """Return an item; a BadItem if a byte of it was not in the encoding."""
+    """Return an item, or a BadItem if one of its bytes was not in the encoding."""
     why = f"it is not {encoding.partition(':')[0]}"
     if isinstance(item, BadItem):
         item.message = re.sub(r"it is not UTF-8 \(.*\)$", why, item.message)
@@ -286,7 +286,7 @@ def _pieces(parts: Iterable[bytes], mark: bytes, name: str) -> Iterator[tuple[in
 
 
 def _array(parts: Iterator[bytes], name: str) -> Iterator[bytes | BadItem]:
-    """Yield the JSON text of each item of an array as it comes; a BadItem if the array breaks off in the last one."""
+    """Yield the JSON text of each item of an array as it is read; a BadItem if the array ends within its last item."""
     data, at, depth, count = b"", 0, 0, 0
     while more := b"".join(islice(parts, 1 + len(data) // _PART)):
         data, begin = data + more, 0

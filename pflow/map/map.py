@@ -1,4 +1,4 @@
-"""A map: its flags, flow and items, what it would cost, and the earlier map that it goes on with."""
+"""A map: its flags, flow and items, the estimate of its cost, and the earlier map that it goes on with."""
 
 from __future__ import annotations
 

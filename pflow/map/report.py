@@ -72,7 +72,7 @@ class MapProgress(BatchProgress):
         return [*pace, self.waits] if self.waits else pace
 
     def show(self, what: str = "", seconds: float = 0) -> None:
-        """Show how far the map is, if it is time for that, and what it waits for (`429 from HOST, next try in`)."""
+        """Show how far the map is, if it is time for that, and `what` it waits for (`429 from HOST, next try in`)."""
         now = self.clock()
         is_due = now >= self.due
         self.waits = f"{what} {rough_time(seconds)}" if seconds else what

@@ -205,7 +205,7 @@ def _may_be_empty(no_text: PflowError, request: ModelRequest) -> bool:
 
 
 def _read(response: Response, model: Model, ending: Ending, emit: Callable[[str], None], request: ModelRequest) -> str:
-    """Return the text of an answer; `emit` gets each part of it. A request that `takes_any` stops at LONGEST."""
+    """Return the text of an answer; `emit` gets each part. With `takes_any`, stop reading after LONGEST characters."""
     parts, size, limit = list[str](), 0, LONGEST if request.takes_any else inf
     # Until the generator is closed, this thread reports all HTTP responses to `ending`, those of other requests too.
     with closing(parts_of(response, model, ending)) as arriving:

@@ -50,7 +50,7 @@ class NoCapableModel(PflowError):
 
 
 class NoModel(PflowError):
-    """The failure (78) to find a default model: llm's has no key, and there is no local one."""
+    """The failure (78) to find a default model: llm's default has no key, and there is no local model."""
 
 
 def choose(name: str | None) -> Model:

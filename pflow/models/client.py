@@ -100,7 +100,7 @@ class _NoUsage(BaseModel):
 
 
 class _Watched:
-    """A client, or a part of it, for one question: it fits the form of the request, and notes the ending."""
+    """A client, or one of its members, for one question: it fits the form of the request, and notes the ending."""
 
     def __init__(self, part: Any, model: Any, ending: Ending) -> None:
         self._part = part

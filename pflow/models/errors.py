@@ -69,7 +69,7 @@ _SAY_NOTHING = r"(Error code: \d+|An error occurred during streaming|an error in
 """The texts of exceptions that leave out the provider's own words, which are in their body."""
 
 _ALL_IS_WELL = r"(?i)(ok|success(ful)?|connected|)\W*"
-"""The words of a chunk that has no part of an answer, and is no error either, such as MiniMax's last one."""
+"""The words of a chunk that is neither a part of an answer nor an error, such as MiniMax's last chunk."""
 
 _REFUSALS = (429, 503, 529)
 """The statuses of a provider that wants fewer requests."""

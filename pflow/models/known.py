@@ -111,7 +111,7 @@ def has_small() -> bool:
 
 
 def say_unchosen() -> None:
-    """Say once that nobody chose a model, so that the small one is asked; in cron, say it under -q too."""
+    """Say once that no model was chosen, so that the small one is asked; in cron, say it under -q too."""
     from pflow.process.worker import say_once  # not at the top, which TAB loads too: it brings pickle
 
     what = f"no model is chosen, so '{SMALL}' is asked, for trying out and short texts"

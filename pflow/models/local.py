@@ -315,7 +315,7 @@ def load(path: str, **more: Any) -> Any:
         setattr(parameters, name, value)
     try:
         engine = xllamacpp.Server(parameters)
-        engine.handle_metrics()  # waits for its loop to run: an engine freed before that blocks the process for ever
+        engine.handle_metrics()  # waits until its loop runs: an engine that is freed earlier blocks the process
         return engine
     except RuntimeError as error:
         hint = "it must be a GGUF file that llama.cpp knows, and that fits into memory"

@@ -36,7 +36,7 @@ class SummaryTask:
     calls: Calls = field(default_factory=Calls)
 
     def run(self, emit: Callable[[str], None]) -> ModelAnswer:
-        """Summarise; `emit` gets the final summary as it comes. Raises PflowError: 1 if parts do not get shorter."""
+        """Summarise; `emit` gets each part of the final summary. Raises PflowError: 1 if parts do not get shorter."""
         model, self.used = choose(self.model), Usage()
         size = self.chunk or characters_for(model)
         text, what = self.text, WHOLE

@@ -152,7 +152,7 @@ class Program(Child):
         return self
 
     def __exit__(self, error: type[BaseException] | None, *about: object) -> None:
-        """End the session after an exception; else the program has ended, and what it left in the background stays."""
+        """End the session after an exception; otherwise leave the processes that the program left in the background."""
         try:
             if error is not None:
                 end([self])
@@ -324,7 +324,7 @@ def _holders(file: str | int, mode: int = 0) -> Iterator[tuple[int, str]]:
 
 
 def _readers(fd: int) -> Iterator[tuple[int, tuple[int, bool | None]]]:
-    """Yield each process whose stdin is this pipe, with its parent and what `_takes_stdin` says of it."""
+    """Yield each process whose stdin is this pipe, with its parent and the result of `_takes_stdin`."""
     for pid, name, fields in _processes():
         with Ignoring(OSError):  # it has ended, or belongs to another user
             if os.path.samestat(os.stat(f"/proc/{pid}/fd/0"), os.fstat(fd)):

@@ -159,7 +159,7 @@ class ItemLoop:
             self._begin(self._again.popleft())
 
     def _next(self) -> WorkItem | None:
-        """Return the next item that has not begun, past those that wait for one of the same key."""
+        """Return the next item to begin. Set aside the items that wait for another one with the same key."""
         for work in self._items:
             if not work.key or work.key not in self._equals:
                 if work.key:
@@ -186,7 +186,7 @@ class ItemLoop:
         self._again.extend(self._equals.pop(work.key, ()))
 
     def _end_late(self) -> None:
-        """Give up the items whose time is over, and whose process has not noticed: code in C hears no signal."""
+        """Give up the items whose time is over, if their process has not ended them: C code can block signals."""
         now, looked = time.monotonic(), self._looked
         self._looked = now
         if not self.timeout:

@@ -47,7 +47,7 @@ _LOOK = 1.0
 
 
 class Lost(PflowError):
-    """Work has no result, since the process that worked on it is gone; `is_guilty` if it worked on nothing else."""
+    """The failure of work whose process is gone without a result; `is_guilty` if the process had no other work."""
 
     is_guilty = True
 
@@ -100,7 +100,7 @@ class Worker(Child):
             theirs.close()
 
     def send(self, message: bytes) -> None:
-        """Send a message, or what the socket takes of it now: the pool sends the rest."""
+        """Send as much of a message as the socket takes now; the pool sends the rest later."""
         self.rest += message
         try:
             del self.rest[: os.write(self.fd, self.rest)]

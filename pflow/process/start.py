@@ -23,7 +23,7 @@ NODE = "PFLOW_NODE"
 itself to pflow by its guard: `[ "${PFLOW_NODE-}" = shout ] || exec pflow "$0" "$@"; unset PFLOW_NODE`.
 """
 
-# posix_spawn has no way to change the directory of what it starts.
+# posix_spawn cannot start a program in another directory.
 _IN_DIRECTORY = ("/bin/sh", "-c", 'cd -- "$1" && shift && exec "$@"', "sh")
 
 

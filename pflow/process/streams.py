@@ -118,7 +118,7 @@ def divert_prints() -> int:
 
 
 def flush_prints() -> None:
-    """Flush what was printed."""
+    """Flush printed text that is still in buffers."""
     for stream in (sys.stdout, sys.stderr):
         with Ignoring(OSError, AttributeError, ValueError):  # its reader is gone, or it was closed
             stream.flush()

@@ -196,7 +196,7 @@ class Parent(Inbox):
     def _read(self) -> int:
         """Wait for messages and put each into its box; return how many bring work."""
         wait_for(self.fd)
-        with HeldSignals():  # what was read must reach its box: it does not come again
+        with HeldSignals():  # each message that was read must reach its box, since it is sent only once
             for kind, number, value in self.read():
                 if kind == GONE:
                     raise _parent_is_gone()
@@ -258,7 +258,7 @@ def serve_parent(
     code = FAILED
     try:
         try:
-            gc.freeze()  # or a collection would finalize objects of the parent, and close what it has open
+            gc.freeze()  # or a collection would finalize objects of the parent, and close its files
             for other in unused:
                 os.close(other)
             forget_deadlines()  # the parent watches them

@@ -32,7 +32,7 @@ _BRIEF = ("type", "count", "missing", "distinct", "min", "max", "mean")
 
 
 def describe(rows: list[Row], columns: Any = None, texts: Any = None) -> dict[str, Any]:
-    """Count the rows and describe each column. `columns` are the names if there are no rows, `texts` those of text."""
+    """Count the rows and describe each column. Without rows, `columns` has the names. `texts` are the text columns."""
     names = columns_of(rows, columns)
     described = {name: _column([row.get(name) for row in rows], is_text=name in (texts or ())) for name in names}
     return {"rows": len(rows), "columns": described}

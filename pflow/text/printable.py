@@ -30,7 +30,7 @@ CONTROLS |= {code: f"\\u{code:04x}" for code in (*range(0x202A, 0x202F), *range(
 
 
 def harmless(text: str, *, is_data: bool = False) -> str:
-    """Escape what would control the terminal, or change what it shows elsewhere; lines, tabs and colours stay.
+    """Escape characters that control the terminal or change another part of its screen; lines, tabs, colours stay.
 
     A line of progress may also return to its beginning and erase itself. Data may not: it would hide a part of itself.
     """

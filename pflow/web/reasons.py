@@ -1,4 +1,4 @@
-"""The reason that a provider gives for a failure, in whatever form, and what it means."""
+"""The reason that a provider gives for a failure, in any form, and its meaning."""
 
 import json
 import re

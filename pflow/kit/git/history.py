@@ -209,7 +209,7 @@ def push(git: Git, remote: str | None, name: str | None, to: str | None, *, sets
 
 
 def _ref(git: Git, name: str | None) -> str:
-    """Return the full name of a branch or tag. It must exist, so that it is no refspec and no option."""
+    """Return the full name of a branch or tag. It must exist, so that it cannot be a refspec or an option."""
     if name is None:
         head = git.ask("symbolic-ref", "--quiet", "HEAD")
         if head is None:

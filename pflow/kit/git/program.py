@@ -131,7 +131,7 @@ class Git:
         return code, bytes(printed), said.decode("utf-8", "replace")
 
     def select(self, paths: Iterable[Word]) -> list[Word]:
-        """Return the words for these paths, in which * is no pattern. Hooks would inherit --literal-pathspecs."""
+        """Return the words for these paths, with * as a plain character. Hooks would inherit --literal-pathspecs."""
         return ["--", *(path and b":(literal)" + self._word(path) for path in paths)]
 
     def _word(self, word: Word) -> bytes:

@@ -100,7 +100,7 @@ def _checked(found: re.Match[str], act: str, exit: int, host: str = "") -> str:
     host, own = host or found["host"] or web_host(), web_host()
     host = host.lower().rstrip(".").removeprefix("ssh.").removeprefix("www.")
     if host != own and not is_here(own):
-        is_domain = "." in host and host.rpartition(".")[2].isalpha()  # an alias in ssh's settings is no domain
+        is_domain = "." in host and host.rpartition(".")[2].isalpha()  # else it is an alias in ssh's settings
         server = f"; for GitHub Enterprise Server, GITHUB_API_URL=https://{host}/api/v3"
         hint = _HINT + (server if own == "github.com" and is_domain else "")
         raise PflowError(f"{act} is at {host}, but the API is {api_url()}", hint=hint, exit=exit)
