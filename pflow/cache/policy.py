@@ -32,9 +32,9 @@ class CachePolicy:
         self.mode = mode
         self.refresh = refresh
 
-    def inside(self, said: bool | str | None) -> CachePolicy:
-        """Return the policy for the steps of a flow inside a step. `said` is the step's own mode, if any."""
-        return self if said is None or (said and self.mode == REQUIRE) else CachePolicy(said, self.refresh)
+    def inside(self, own_mode: bool | str | None) -> CachePolicy:
+        """Return the policy for the steps of a flow inside a step. `own_mode` is the mode of that step, if any."""
+        return self if own_mode is None or (own_mode and self.mode == REQUIRE) else CachePolicy(own_mode, self.refresh)
 
     def of_step(
         self,
@@ -42,15 +42,15 @@ class CachePolicy:
         node_type: NodeType,
         interface: Interface,
         node: Any,
-        said: bool | str | None,
+        own_mode: bool | str | None,
         *,
         is_from_python: bool = False,
     ) -> CachedNode | None:
-        """Return how a step uses the cache; None if it does not. `said` is the mode of this step only, if any.
+        """Return how a step uses the cache; None if it does not. `own_mode` is this step's mode, if any.
 
         Raises PflowError (78) if the cache is off and required.
         """
-        mode = self.mode if said is None else said
+        mode = self.mode if own_mode is None else own_mode
         if mode is False or (mode is None and not getattr(node, "flow_safe", False)):
             return None
         is_required = REQUIRE in (self.mode, mode)
@@ -61,7 +61,7 @@ class CachePolicy:
         found = CachedNode(
             node_type,
             interface,
-            is_asked=bool(said),
+            is_asked=bool(own_mode),
             is_unasked=mode is None,
             is_required=is_required,
             refreshes=self._refreshes(name),
@@ -69,7 +69,7 @@ class CachePolicy:
         )
         if not is_off():
             return found
-        if said or found.can_be_kept(node):
+        if own_mode or found.can_be_kept(node):
             what = f"cannot take a kept answer of '{node_type.name}': PFLOW_CACHE turns the cache off"
             raise PflowError(what, hint="unset it, or omit --cache=require", exit=BAD_CONFIG)
         return None

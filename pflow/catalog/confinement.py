@@ -35,7 +35,7 @@ def set_free(names: Sequence[str]) -> None:
 
 
 class Confinement:
-    """The limits of an installed node: it may do only what it declares, so without an interface nothing."""
+    """The limits of an installed node: it may do only what it declares; without an interface, nothing."""
 
     def __init__(self, pack: Pack, name: str, file: str, interface: Interface) -> None:
         self.pack, self.name, self.file = pack, name, file

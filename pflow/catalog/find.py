@@ -21,14 +21,14 @@ from pflow.text.naming import did_you_mean, listed, meant
 __all__ = ["BUNDLED", "FLOW", "PROGRAM", "PYTHON", "STORE_COMMAND", "Catalog", "NodeType", "find_type", "list_types"]
 
 RUNS_FLOW = b"#!/bin/sh\n# Runs a saved flow: pflow save --command made this, "
-"""The first bytes of a saved flow's executable. It is no node of its own, since flow:NAME is listed."""
+"""The first bytes of a saved flow's executable, which is not listed as a node, since flow:NAME is listed."""
 
 RUNS_TOOL = b"# Runs a tool of an MCP server: pflow mcp add made this, "
-"""The second line of a tool's executable. It is no node of its own, since the tool's class is listed."""
+"""The second line of a tool's executable, which is not listed as a node, since the tool's class is."""
 
 
 RUNS_NODE = b"# Runs a node of a pack: pflow install made this, "
-"""The second line of the executable of a pack's node. It is no node of its own, since the pack's is listed."""
+"""The second line of the executable of a pack's node, which is not listed as a node, since the node's file is."""
 
 
 class Catalog:
@@ -67,7 +67,7 @@ only_in: dict[str, tuple[str, str]] = {}
 
 
 def find_type(type: str) -> NodeType | None:
-    """Find the node of this name or class name, once a process; None if there is none."""
+    """Find the node of this name or class name, and remember it; None if there is none."""
     if type not in _found:
         found = find_node(type)
         _found[type] = found if found is not None and found.origin != STORE_COMMAND else None

@@ -23,7 +23,7 @@ _SHORT = 12
 
 
 class Pack:
-    """A pack as it is pinned.
+    """A pinned pack.
 
     `address` is a URL or path without tag and directory. `asked` is the tag, branch or commit in the address, or empty;
     `directory` is the one in it, or empty. `commit` is the whole hash, empty for a copied directory; `tree` is the

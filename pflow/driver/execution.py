@@ -262,10 +262,10 @@ def _would(wired: WiredStep, inputs: RunInputs, document: Document) -> str:
     parts += ["writes " + ", ".join(writes)] if writes else []
     parts += [", ".join(wired.interface.touches)] if wired.interface.touches else []
     params = wired.step.params | inputs.params.get(wired.id, {})
-    data, telling = inputs.data.get(wired.id, {}), wired.interface.effect_fields
+    data, fields = inputs.data.get(wired.id, {}), wired.interface.effect_fields
     params |= wired.interface.implied({**wired.step.inputs, **params, **data})
-    defaults = {key: wired.interface.default_of(field, params) for key, field in telling.items() if not field.required}
-    led = {key: inputs.wired.led_by_data(wired.id, key) for key in telling if key not in data}
+    defaults = {key: wired.interface.default_of(field, params) for key, field in fields.items() if not field.required}
+    led = {key: inputs.wired.led_by_data(wired.id, key) for key in fields if key not in data}
     known = {key: value for key, value in (defaults | params | values).items() if value is not None}
-    shown = targets_in_words({key: known.get(key, ... if led.get(key) else None) for key in telling}, led)
+    shown = targets_in_words({key: known.get(key, ... if led.get(key) else None) for key in fields}, led)
     return "; ".join([*parts, *(f"{key}: {text}" for key, text in shown.items())])

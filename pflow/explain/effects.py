@@ -212,7 +212,7 @@ class Effect:
         return {"effect": self.name, "step": self.step_path, "what": self.values}
 
 
-_IS_TELLING: dict[str, Callable[[Field], bool]] = {
+_ACTS_ON: dict[str, Callable[[Field], bool]] = {
     ANYTHING: lambda field: True,
     "runs commands": lambda field: field.name in COMMANDS or (field.name == "repo" and field.type.is_path),
     "writes files": lambda field: field.type.is_path,
@@ -240,7 +240,7 @@ def _effects(provenance: Provenance, above: tuple[str, ...], outside: Outside) -
             yield from _effects(Provenance(inner), (*above, step.id), _outside(step, provenance, outside))
             continue
         for name in step.interface.touches:
-            values = _telling_values(step, name, provenance, outside)
+            values = _values_acted_on(step, name, provenance, outside)
             traced = {key: _traced(each, outside) for key, each in values.items()}
             yield Effect(name, (*above, step.id), step, traced)
 
@@ -264,17 +264,17 @@ def _traced(origins: list[Origin], outside: Outside) -> list[Origin]:
     return traced
 
 
-def _telling_values(step: WiredStep, effect: str, provenance: Provenance, outside: Outside) -> dict[str, list[Origin]]:
+def _values_acted_on(step: WiredStep, effect: str, provenance: Provenance, outside: Outside) -> dict[str, list[Origin]]:
     interface = step.interface
     is_copy = effect == "writes files" and "reads files" in interface.effects and "destination" in interface.reads
-    is_telling = _IS_TELLING["copies files" if is_copy else effect]
-    values = {key: provenance.of_read(step, key) for key, field in interface.reads.items() if is_telling(field)}
+    acts_on = _ACTS_ON["copies files" if is_copy else effect]
+    values = {key: provenance.of_read(step, key) for key, field in interface.reads.items() if acts_on(field)}
     for key, field in interface.params.items():
         above = outside.get(f"{step.id}.{key}")
-        if (above or key in step.step.params) and is_telling(field):
+        if (above or key in step.step.params) and acts_on(field):
             values[key] = above or [provenance.of_param(step, key)]
         # A param that the flow does not set has its default, which the gate has to see too.
-        elif is_telling(field) and not field.env and not field.required and field.default:
+        elif acts_on(field) and not field.env and not field.required and field.default:
             values[key] = [{"from": "constant", "value": field.default}]
     return {key: each for key, each in values.items() if not (key in SCHEMAS and _is_inline(each[0]))}
 

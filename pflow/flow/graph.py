@@ -14,7 +14,7 @@ ERROR = "error"
 
 
 class Fork:
-    """A fork: several edges of one action. `branches` has the steps behind each, `meet` the step where they join.
+    """A fork: several edges of one action. `branches` has the steps after each, `meet` the step where they join.
 
     `exits` are the `error` edges out of the fork, as (step, target): a failure there ends the other branches, and the
     flow goes on at the target.

@@ -178,22 +178,22 @@ def flow_to_ir(flow: FlowSpec) -> IR:
     """Return the IR of a flow, without defaults. Loading it gives an equal flow in pflow's own form."""
     edges = [_edge(edge) for edge in flow.edges]
     is_chain = edges == [_edge(edge) for edge in chain([step.id for step in flow.steps])]
-    mappings = {step.id: _said(step, "input_mappings", "output_mappings", "soft") for step in flow.steps}
+    mappings = {step.id: _without_defaults(step, "input_mappings", "output_mappings", "soft") for step in flow.steps}
     mappings = {id: mapping for id, mapping in mappings.items() if mapping} | flow.stray_mappings
     return {
         **({"$schema": flow.schema} if flow.schema else {}),
         "pflow": 1,
-        **_said(flow, "name", "description"),
+        **_without_defaults(flow, "name", "description"),
         **({"inputs": {name: _input(given) for name, given in flow.inputs.items()}} if flow.inputs else {}),
-        **_said(flow, "outputs"),
+        **_without_defaults(flow, "outputs"),
         "nodes": [_node(step) for step in flow.steps],
         **({} if is_chain else {"edges": edges}),
         **({"mappings": mappings} if mappings else {}),
-        **_said(flow, "max_visits"),
+        **_without_defaults(flow, "max_visits"),
     }
 
 
-def _said(thing: Any, *names: str, **defaults: Any) -> IR:
+def _without_defaults(thing: Any, *names: str, **defaults: Any) -> IR:
     """Return the members of an object that are not empty, null or their default."""
     members = {name: getattr(thing, name) for name in (*names, *defaults)}
     return {
@@ -210,15 +210,15 @@ def _node(step: Step) -> IR:
         batch["batch"] = {name: value for name, value in step.batch.members.items() if value != usual[name]}
     inside = flow_to_ir(step.flow) if step.flow is not None else {}
     inline = {name: inside[name] for name in INLINE_MEMBERS if name in inside}
-    return {"id": step.id, "type": step.type, **_said(step, *STEP_MEMBERS), **batch, **inline}
+    return {"id": step.id, "type": step.type, **_without_defaults(step, *STEP_MEMBERS), **batch, **inline}
 
 
 def _edge(edge: Edge) -> IR:
-    return {"from": edge.source, "to": edge.target, **_said(edge, action="default")}
+    return {"from": edge.source, "to": edge.target, **_without_defaults(edge, action="default")}
 
 
 def _input(given: Input) -> IR:
-    members = _said(given, type="any", description="", required=not given.has_default, pipe=False)
+    members = _without_defaults(given, type="any", description="", required=not given.has_default, pipe=False)
     return {**members, **({"default": given.default} if given.has_default else {})}
 
 

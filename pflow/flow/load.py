@@ -56,7 +56,7 @@ def read_text(file: str | int, what: str) -> str:
     from pflow.catalog.packs import pack_of, verified
 
     act = f"cannot read {what}"
-    # A file of a pack that has changed since its install is refused: nobody agreed to that.
+    # A file of a pack that has changed since its install is refused, since no user has seen the change.
     if isinstance(file, str) and (pack := pack_of(os.path.abspath(file))):
         return text_in(verified(pack, file), act).removeprefix("\ufeff")
     with Attempt(act), open(file, "rb", closefd=isinstance(file, str)) as opened:

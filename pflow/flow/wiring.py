@@ -85,7 +85,7 @@ class _Layout:
                 step.params = {**step.params, **implied}
             interface = with_keys(node_type.interface, step.params, mapped) if node_type else Interface()
         except PflowError as error:
-            if error.exit == BAD_CONFIG:  # damaged packs are no fault of this step, and hit every step
+            if error.exit == BAD_CONFIG:  # damaged packs are not this step's fault, and stop every step
                 raise
             wired = WiredStep(step, number, None, Interface())
             wired.fault = error.message

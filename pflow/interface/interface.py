@@ -27,7 +27,7 @@ FORMS = ("schema", "sql", "place", "regex", "positive", "natural", "delimiter", 
 """Marks of values that have a form: a constant of a flow is checked before it runs."""
 
 AS_IT_IS = "as it is"
-"""The mark of a flow's read that only its flag converts to its type: it goes to reads of different types as it is."""
+"""The mark of a flow's read that converts only flags: other values go unchanged to reads of different types."""
 
 COMMANDS = ("command", "allowed_tools", "expect", "load_settings")
 """Names of reads and params that decide which commands a node runs."""

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Document:
-    """A store and its header. A member stays in its original bytes until somebody asks for its value."""
+    """A store and its header. A member stays in its original bytes until its value is needed."""
 
     def __init__(self, header: dict[str, Any] | None = None, members: Members | None = None) -> None:
         self.header: dict[str, Any] = header if header is not None else {"v": VERSION}

@@ -178,7 +178,7 @@ class Stage(NodeRunner):
         origin = BUNDLED if self.file is None else PYTHON if self.file.endswith(".py") else PROGRAM
         node_type = NodeType(self.name, origin, self.file or str(sys.modules[node_class.__module__].__file__))
         policy = CachePolicy(flags.cache, bool(flags.refresh))
-        return policy.of_step(self.name, node_type, flags.interface, node_class, said=flags.cache or True)
+        return policy.of_step(self.name, node_type, flags.interface, node_class, own_mode=flags.cache or True)
 
     def _work(self, node_class: Any, params: dict[str, Any], flags: Flags, destinations: Destinations) -> None:
         """Run the node, put its changes into the document and write the document."""

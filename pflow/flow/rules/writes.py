@@ -66,7 +66,7 @@ def check_apart(flow: WiredFlow) -> Iterator[Finding]:
     """Check PF06: for the writes of one step, of steps that run one after another, and of the branches of a fork."""
     for later, earlier, _ in _overlaps(flow):
         if earlier is not None:
-            yield _both_go(flow, earlier, later)
+            yield _clash_finding(flow, earlier, later)
     for fork in [] if flow.is_uncertain else flow.graph.forks():
         if not flow.graph.open_edges(fork):
             yield from _check_fork(flow, fork)
@@ -76,7 +76,7 @@ def _is_mapped(flow: WiredFlow, write: Write) -> bool:
     return write.key in flow.steps[write.step].targets
 
 
-def _both_go(flow: WiredFlow, earlier: Write, later: Write) -> Finding:
+def _clash_finding(flow: WiredFlow, earlier: Write, later: Write) -> Finding:
     place = write_path(max(earlier.target, later.target, key=len))
     mapped = later if _is_mapped(flow, later) else earlier
     step = flow.steps[mapped.step].step
