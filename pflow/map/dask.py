@@ -81,9 +81,10 @@ class DaskExecutor:
         self, scheduler: str, flow: ItemFlow, record: dict[str, Any], answer: Answer, *, jobs: int | None = None,
         most: Callable[[Any], Amounts] | None = None,
     ) -> None:  # fmt: skip
-        """`record` is the first record of the map's journal, `answer` answers the requests of a flow (ItemFlow.run).
+        """Connect to a scheduler and have its workers check the flow.
 
-        `most` returns what the calls of an item may take, for the budget: the limiter counts them as one call.
+        `record` is the first record of the map's journal, `answer` answers the requests of a flow (ItemFlow.run).
+        `most` returns the amounts that the calls of an item may take, for the budget: the limiter counts one call.
 
         Raises PflowError: 2 without a scheduler, 75 if it does not answer or has no workers, 78 if the flow cannot run
         on one of them.

@@ -42,7 +42,7 @@ class ItemFlow:
         self, inputs: RunInputs, secrets: Secrets, flags: Mapping[str, Any] | None = None, *, run_id: str = "",
         is_priced: bool = False, is_gated: bool = False,
     ) -> None:  # fmt: skip
-        """`flags` are those of `pflow run` by name, of which timeout, cache, refresh and max_visits are used.
+        """Prepare the flow. `flags` are those of `pflow run`, of which timeout, cache, refresh and max_visits are used.
 
         `is_priced` is true if money is limited, `is_gated` if each call of a model asks the map before it begins.
         """
