@@ -78,7 +78,7 @@ class FlagValue:
 def unfilled(
     field: Field, interface: Interface, text: Any, is_there: Callable[[Path], bool]
 ) -> Iterator[tuple[str, str]]:
-    """Yield a warning and its remedy for each reference in a `[verbatim]` value that could be filled elsewhere."""
+    """Yield a warning and its remedy for each reference in a `[verbatim]` value to a value that exists."""
     if "verbatim" not in field.marks:
         return
     from pflow.values.templates import Bare, unfilled_references

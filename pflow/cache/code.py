@@ -30,7 +30,7 @@ class Code:
 
 
 def code_of(node_type: NodeType) -> Code:
-    """Return the code of a node type. It is read once, when this process may have loaded it."""
+    """Return the code of a node type, read once, so that it is the code that this process may have loaded."""
     code: Code | None = node_type.code
     if code is None:
         code = node_type.code = _find(node_type)

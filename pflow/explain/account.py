@@ -165,7 +165,7 @@ def _manner(wired: WiredStep, provenance: Provenance) -> Account:
 def _edges(
     flow: WiredFlow, id: str, order: dict[str, int], meets: dict[tuple[str, str], str | None]
 ) -> Iterator[Account]:  # fmt: skip
-    """Yield the edges of a step, then its actions without an edge. If it has no edges, these go without saying."""
+    """Yield the edges of a step, then its actions without an edge. A step without edges yields nothing."""
     edges = flow.graph.next[id]
     at = order.get(id, 0)
     for action in dict.fromkeys([*edges, *flow.steps[id].actions]) if edges else ():

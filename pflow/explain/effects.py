@@ -19,7 +19,7 @@ Origin = dict[str, Any]
 """The origin of a value: `from` is its kind, on which the other members depend."""
 
 Use = tuple[int, Path, str]
-"""A use of the store: its number in the order of the flow, the place, and the reader, a step or an output."""
+"""A use of the store: its number, by which uses are sorted, the place, and the reader, a step or an output."""
 
 
 class Provenance:

@@ -24,7 +24,7 @@ def pipe_of(wired: WiredFlow, values: dict[str, Any] | None = None) -> str:
     """
     if any(literal_secrets(wired)):
         raise _no_pipe("a secret stands in it, and a secret is never a flag")
-    # ValueError: a mapping is no path, which can be, since flows with findings are explained too.
+    # ValueError: a mapping is no path. It can happen, since flows with findings are explained too.
     with Attempt("", lambda act, error: _no_pipe(str(error)), of=ValueError):
         flow = with_literals(wired, values or {})
     outputs = "; ".join(f"{name} from {source}" for name, source in flow.outputs.items())

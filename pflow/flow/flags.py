@@ -29,7 +29,7 @@ OF_DIALECTS = (*OF_BINDINGS, *KEY_PARAMS)
 
 
 def only_binds(step: WiredStep, key: str) -> bool:
-    """Return True for a param of an older form of flow that only repeats the step's mappings: no param of the node."""
+    """Return True for a param of an older form of flow that only repeats the step's mappings, so it sets nothing."""
     return key in OF_DIALECTS and not step.interface.open and key not in step.interface.params
 
 
@@ -215,7 +215,7 @@ def name_flags(wired: WiredFlow) -> None:
 
 
 def _names_of(wanted: FlowInput) -> list[str]:
-    """Return the names of an input: its own, other flags of its readers, and its read's if it has only one."""
+    """Return the names of an input: its own, other flags of its readers, and its read's if only one step has it."""
     return [wanted.name, *wanted.flags, *([wanted.read] if wanted.step else [])]
 
 

@@ -353,7 +353,7 @@ class WiredFlow:
         return self.type_of(found[0]) if len(found) == 1 else Type("any")
 
     def led_by_data(self, id: str, key: str) -> str:
-        """Return which part at the beginning of a value data chooses: DIRECTORY of a path, HOST of a URL, or "".
+        """Return which part of a path or URL data chooses because the value begins with it: DIRECTORY, HOST or "".
 
         Data is a write of a step, an item or stdin, but not an input, which a person gives.
         """

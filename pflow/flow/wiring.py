@@ -33,7 +33,7 @@ def lay_out(flow: FlowSpec) -> WiredFlow:
 
 
 def _used(flow: FlowSpec, *, is_draft: bool = False) -> set[tuple[str, str]] | None:
-    """Return the writes that are used, as (step, key); None if no inline flow lacks outputs and has to know them."""
+    """Return the writes that are used, as (step, key); None if no step has an inline flow that needs them."""
     if not any(step.flow is not None and not step.flow.outputs for step in flow.steps):
         return None
     # Only a flow with all its names resolved shows who uses what, so such a flow is laid out twice.

@@ -106,7 +106,7 @@ def convert_texts(texts: Texts, interface: Interface) -> Flags:
     """Convert these texts to the types of their flags. Raises PflowError (2) for the first wrong text."""
     flags = Flags(interface)
     flags.given = set(texts)
-    for name in sorted(texts, key=lambda name: name != "verbatim"):  # it turns off all references
+    for name in sorted(texts, key=lambda name: name != "verbatim"):  # --verbatim first: it turns all references off
         _set_flag(flags, name, texts[name])
     values = {name: flag.references or flag.value for name, flag in {**flags.data, **flags.params}.items()}
     for name, text in interface.implied(values).items():

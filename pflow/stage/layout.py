@@ -66,7 +66,7 @@ def split_rows(data: bytes) -> tuple[bytes, dict[str, Any]]:
     items that `failed`.
     """
     header: dict[str, Any] = {}
-    may_have_mark = b"$" in data and not data.endswith(b"\n}\n")  # a large store shows by its last bytes
+    may_have_mark = b"$" in data and not data.endswith(b"\n}\n")  # a store ends like this
     start = data.find(BEGINNING) if may_have_mark else -1
     while start >= 0:
         end = data.find(b"\n", start) + 1 or len(data)

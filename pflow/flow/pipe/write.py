@@ -123,7 +123,7 @@ def _ends(reference: Reference) -> set[Any]:
 
 
 def _difference(made: Facts, wanted: Facts) -> str:
-    """Say which fact pipe syntax would change, if any: the first one; else ""."""
+    """Return the first fact that pipe syntax would change, in words; "" if there is none."""
     for at in {**wanted, **made}:
         there, here = made.get(at), wanted.get(at)
         if there != here:
