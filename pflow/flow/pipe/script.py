@@ -66,17 +66,22 @@ def read_script(text: str, catalog: Catalog) -> FlowSpec:
     flow.inputs = inputs | {name: _written(each) for name, each in given.items()}
     heads = [at for at, step in enumerate(flow.steps) if at and all(edge.target != step.id for edge in flow.edges)]
     apart |= {step.id for step in flow.steps[: heads[-1] if heads else 0]}
-    # In a pipe of programs, a later stage replaces keys of an earlier one. In pipe syntax, both stages would move.
-    for id, wired in lay_out(flow).steps.items():
-        if id not in apart and wired.inline is None:
-            step = flow.step(id)
-            step.output_mappings = {key: key for key in wired.interface.writes} | step.output_mappings
+    _let_overwrite(flow, apart)
     # The flow still has all inputs here: else compiling could take the `$name` of an input for the pipe's value.
     flow = compile_flow(flow, apart)
     flow.inputs = {name: each for name, each in flow.inputs.items() if name in inputs or given[name].declared}
     flow.edges += [Edge(flow.steps[at - 1].id, flow.steps[at].id) for at in heads]
     _check_values(text, lay_out(flow), [stage for pipe in pipes for stage in pipe], heads, {*inputs})
     return flow
+
+
+def _let_overwrite(flow: FlowSpec, apart: set[str]) -> None:
+    """Give the steps that are not apart the keys that they write, in place of those that compiling would choose."""
+    # In a pipe of programs, a later stage replaces keys of an earlier one. In pipe syntax, both stages would move.
+    for id, wired in lay_out(flow).steps.items():
+        if id not in apart and wired.inline is None:
+            step = flow.step(id)
+            step.output_mappings = {key: key for key in wired.interface.writes} | step.output_mappings
 
 
 def _without_head(words: list[Token]) -> tuple[list[Token], dict[str, FlowInput]]:
