@@ -1,4 +1,4 @@
-"""A change of a flow: the parts that an edit left alone are kept, the difference is shown, and the flow is written."""
+"""A change of a flow: merging an edit into the flow, showing the difference, and writing the flow back."""
 
 import difflib
 import json
@@ -49,7 +49,7 @@ class ChangeOptions:
 
 
 class FlowFile:
-    """The file of a flow, and the `name` under which it is saved. Without one they are None."""
+    """The file of a flow, and the `name` under which it is saved. Each may be None."""
 
     def __init__(self, file: str | None, name: str | None = None) -> None:
         self.file = file
@@ -60,12 +60,12 @@ class FlowFile:
         return self.name or self.file or "flow"
 
     def write(self, flow: FlowSpec) -> str:
-        """Write a flow, whole or not at all, and return a sentence that says what was written.
+        """Write a flow, whole or not at all, and return the message about it.
 
         Raises PflowError: 75 if the file has changed since it was read, 73, 77.
         """
         file = self.file or ""
-        if _content(file) != self.content:  # somebody may have edited it while a model answered or we asked
+        if _content(file) != self.content:  # it may have been edited while a model or a person answered
             hint = "nothing was written; run it again"
             raise PflowError(f"cannot write '{self}': it has changed since it was read", hint=hint, exit=TRY_AGAIN)
         if self.name is not None:
@@ -85,7 +85,7 @@ def _content(file: str | None) -> bytes:
 def open_flow(words: Sequence[str], options: ChangeOptions, act: str) -> tuple[FlowFile, WiredFlow]:
     """Load the flow that a command's words name, and return it with its file.
 
-    Raises PflowError: 2 and 77 for --write with a flow that cannot be written back, and what loading raises.
+    Raises PflowError: 2 and 77 for --write if the flow cannot be written back, and the errors of loading.
     """
     word = words[0] if len(words) == 1 and not is_stdin(words) else None
     file = find_file(word) if word is not None else None
@@ -131,7 +131,7 @@ class Change:
     def finish(self, options: ChangeOptions) -> int:
         """Show the change, print the flow or with `write` write it back, and return the exit code.
 
-        Raises PflowError (77), and writes nothing, if a person says no, or without `yes` cannot be asked.
+        Raises PflowError (77), and writes nothing, if the person says no, or if without `yes` there is nobody to ask.
         """
         self.show(options)
         is_written = bool(options.write and self.diff)
@@ -199,17 +199,18 @@ def _value_text(wired: WiredFlow, origins: list[Origin]) -> str:
 
 
 def merge_edit(old: IR, seen: IR, new: IR, text: str) -> IR:
-    """Return the `old` document with what an edit changed: the differences between `seen` and `new`.
+    """Return the `old` document with the changes of an edit: the differences between `seen` and `new`.
 
-    `seen` is the document of the text before the edit, which cannot say all that the flow has; `new` is that of the
-    edited `text`. A new value in place of an input's is the input's new default, if it is the same everywhere. A step
-    whose keys would now move under its id, because another writes the same ones, keeps them, unless the text says so.
+    `seen` is the document of the text before the edit, which does not express everything in `old`; `new` is the
+    document of the edited `text`. If a value replaces an input in all places, it becomes the input's default. If
+    another step now writes the same keys, pipe syntax moves a step's keys under its id; here they stay where they were,
+    unless the text moves them.
     """
     was, shown, now = parts = [_by_step(deepcopy(each)) for each in (old, seen, new)]
     flow: IR = _merged(*(each.pop("") for each in parts))
     ids = {id for id, _ in now}
     for at in was.keys() & shown.keys() & now.keys():
-        _settle(was[at], shown[at], now[at], ids, text)
+        _restore_mappings(was[at], shown[at], now[at], ids, text)
         now[at] = _merged(was[at], shown[at], now[at])
     gone = {id for id, _ in was} - ids
     flow["outputs"] = {name: path for name, path in flow.get("outputs", {}).items() if path.split(".")[0] not in gone}
@@ -230,16 +231,16 @@ def merge_edit(old: IR, seen: IR, new: IR, text: str) -> IR:
 
 
 def _by_step(ir: IR) -> dict[Any, IR]:
-    """Return a document's steps by id and type, each with its mapping, and under "" all that is not a step's."""
+    """Return a document's steps by id and type, each with its mapping, and under "" all other members."""
     mappings = ir.pop("mappings", {})
     nodes = ir.pop("nodes")
     return {"": ir} | {(each["id"], each["type"]): {**each, "mapping": mappings.get(each["id"], {})} for each in nodes}
 
 
-def _settle(was: IR, shown: IR, now: IR, ids: set[str], text: str) -> None:
-    """Write the mappings of an edited step in the form that was shown, where they mean the same."""
+def _restore_mappings(was: IR, shown: IR, now: IR, ids: set[str], text: str) -> None:
+    """Write the mappings of an edited step in the form that was shown, if the meaning is the same."""
     for key in shown.get("inputs", {}).keys() - now.get("inputs", {}).keys():
-        _sources(was).pop(key, None)  # it was shown as the value of an input, and the edit has taken it out
+        _sources(was).pop(key, None)  # it was shown as the value of an input, and the edit removed it
     sources, before = _sources(now), _sources(shown)
     for key, source in before.items():
         if str(source).split(".")[0] in ids and str(source).endswith(f".{sources.get(key)}"):
@@ -260,10 +261,9 @@ def _is_literal(value: Any) -> bool:
 
 
 def _merged(old: Any, seen: Any, new: Any) -> Any:
-    """Return the old value if the new one is equal to what was seen, else the new one; do so for each member of
-    objects.
+    """Return the old value if the new one equals the one seen, else the new one. Merge objects member by member.
 
-    None stands for a missing value.
+    A missing value is None.
     """
     if new == seen:
         return old

@@ -1,4 +1,4 @@
-"""A conversation with a model until its answer passes: findings go back to it, three tries in all.
+"""A conversation with a model until its answer passes: the model gets the findings, and has three tries in all.
 
 The answer is a flow in pipe syntax or one JSON object, which may stand in a fence or among prose.
 """
@@ -36,7 +36,8 @@ from pflow.values.usage import Calls
 
 Report = Callable[[str], None]
 Judge = Callable[[ModelAnswer], tuple[Any, list[Finding]]]
-"""Returns the result of an answer, None if it is unusable, and its findings: errors, or doubts if it passes."""
+"""A function that judges an answer. It returns the result, None if it is unusable, and the findings: errors, or only
+doubts if the answer passes."""
 
 PL00 = "PL00"
 PLACE = ("the answer",)
@@ -51,12 +52,12 @@ _LONGEST_SEARCHED = 20_000
 
 TRIES = 3
 TIMEOUT = 300.0
-"""Seconds that all tries may take by default."""
+"""The seconds for all tries, by default."""
 
 
 _DRAWS = 2
-"""Answers that a model draws with each grammar, if it takes grammars. Such a model is small: a correction helped it in
-none of forty plans, and takes ten times as long as another draw, for which it has read the prompt already.
+"""The number of answers that a model draws with each grammar, if it takes grammars. Such models are small: a correction
+helped them in none of forty plans. It takes ten times as long as another draw, for which the prompt is read already.
 """
 
 
@@ -73,14 +74,14 @@ class UserTurns:
     calls: Calls = field(default_factory=Calls)
 
     def correction(self, attempt: int, said: ModelAnswer, findings: Sequence[Finding]) -> str:
-        """Return the user turn after a wrong answer. It stands by itself, so no earlier turn is sent again."""
+        """Return the user turn after a wrong answer. It is complete, so that no earlier turn is sent again."""
         document = read_plan(said, FlowCatalog())[0] or {}
         found = [each.at(_place_in_line(each.location, document), each.message, each.remedy) for each in findings]
         return self.prompt.correction(self.first(attempt), plan_line(said) or said.value.strip(), found)
 
 
 def _place_in_line(place: Path, document: dict[str, Any]) -> Path:
-    """Return a finding's place in words of the line: the id of its step and the flag, as in `read-file.path`."""
+    """Return a finding's place as the id of its step and the flag, such as `read-file.path`, which a line has."""
     id = result_of(look_up, document, (*place[:2], "id"), of=PflowError, otherwise=None)
     return tuple(part for part in ((str(id), *place[2:]) if id else place) if part not in _OF_IR)
 
@@ -104,8 +105,8 @@ class ConversationResult:
     def take(self, line: str, result: Any, findings: list[Finding]) -> None:
         """Keep an answer if it is better than the kept one, or as good and the kept one does not pass.
 
-        A doubted plan never replaces one whose program is missing: asked again, a small model takes any program that is
-        there, whatever the sentence says.
+        A plan with doubts never replaces one whose program is missing: when it is asked again, a small model takes any
+        program that is installed, whatever the sentence says.
         """
         if findings and any(each.rule == NO_PROGRAM for each in self.findings):
             return
@@ -124,32 +125,32 @@ def converse(
 
     `timeout` (seconds) is for all tries, `report` gets short lines on the progress.
 
-    Raises PflowError: 2 for a secret in the task, 124 when the time runs out, what asking a model raises, and, if no
-    answer was usable, the reason why the last has no text.
+    Raises PflowError: 2 for a secret in the task, 124 when the time runs out, the errors of asking a model, and, if no
+    answer was usable, the reason why the last answer has no text.
     """
     refuse_secrets(f"ask '{model.model_id}'", (text := turns.first(0)), "the sentence or the flow")
     best, heard = ConversationResult(), list[set[str]]()
     limit = TIMEOUT if timeout is None else timeout
     deadline = Deadline(limit, "--timeout", act=f"cannot ask '{model.model_id}'")
     with Diverted(), deadline, in_talk(model) as asked:  # libraries write to stdout
-        is_held = bool(turns.grammar(0)) and takes_grammar(asked)
-        tries = TRIES + is_held
+        is_constrained = bool(turns.grammar(0)) and takes_grammar(asked)
+        tries = TRIES + is_constrained
         for attempt in range(tries):
             was_right = best.is_right
             best.tries += 1
             report(f"asking {model.model_id}" + (f" again, try {best.tries} of {tries}" if attempt else ""))
-            grammar = turns.grammar(attempt // _DRAWS) if is_held else ""
+            grammar = turns.grammar(attempt // _DRAWS) if is_constrained else ""
             said = ask_after(asked, turns.prompt.system, text, turns.calls, grammar, attempt)
             result, findings = judge(said)
             best.take(plan_line(said), result, findings)
             report(count_findings(findings)) if findings else None
             is_over = was_right or {*map(str, findings)} in heard
-            if is_held:  # a task that no node can do: another draw would be any other program that can start
+            if is_constrained:  # no node can do the task, and another draw would name any program that exists
                 is_over = CANNOT in text and any(each.rule == NO_PROGRAM for each in findings)
-            if not findings or is_over or (refusal(said) and not (is_held and attempt)):
+            if not findings or is_over or (refusal(said) and not (is_constrained and attempt)):
                 break
             heard.append({*map(str, findings)})
-            text = text if is_held else turns.correction(best.tries, said, findings)
+            text = text if is_constrained else turns.correction(best.tries, said, findings)
     if best.result is None and said.no_text:
         said.no_text.hint = "try again, or name another model with --model"
         raise said.no_text
@@ -163,7 +164,7 @@ def count_findings(findings: Sequence[Finding]) -> str:
 
 
 def read_plan(said: ModelAnswer, catalog: Catalog) -> tuple[dict[str, Any] | None, list[Finding]]:
-    """Return the flow's document, or a finding that says why there is none; two different flows are an error."""
+    """Return the flow's document, or a finding with the reason why there is none, such as two different flows."""
     if reason := refusal(said):
         return None, [_finding(f"it says that the task cannot be done: {reason}", "say it in other words")]
     text, lines = said.value.strip(), _find_lines(said)
@@ -193,7 +194,7 @@ def _read_line(line: str, said: ModelAnswer, catalog: Catalog) -> tuple[dict[str
     if said.is_limited and said.value.rstrip().endswith(line.splitlines()[-1]):
         return None, [_finding("its flow ends in the middle", _CUT)]
     catalog = copy(catalog)
-    catalog.opens_files = False  # else --text@FILE would put a file's text into the plan, and so before the model
+    catalog.opens_files = False  # otherwise --text@FILE would put a file's text into the plan, which the model may see
     try:
         return flow_to_ir(parse_pipe([line], catalog)), []
     except PflowError as error:
@@ -203,15 +204,15 @@ def _read_line(line: str, said: ModelAnswer, catalog: Catalog) -> tuple[dict[str
 
 
 _BROKEN = re.compile(r"\\?\n[ \t]*+(?==[\w-]*=?> )")
-"""The end of a line before a separator, where the flow goes on. The possessive *+ is for answers of many blank lines:
-18,000 of them took minutes."""
+"""A line break before a separator, where the flow goes on. The possessive *+ is needed for answers with many blank
+lines: 18,000 of them took minutes."""
 _AHEAD = re.compile(r"(?:[^\"'=`|#\n]{0,80}:(?=[\s*`]))?[\s*`$]*")
 """Text that may stand before a flow on its line: words that end in a colon, Markdown, the prompt of a shell."""
 
 
 def _find_lines(said: ModelAnswer) -> list[str]:
     """Return the different flows in pipe syntax: those in code fences, else those that fill whole lines."""
-    text = said.value.partition("\nTask:")[0]  # a small model goes on as the examples do, with a task of its own
+    text = said.value.partition("\nTask:")[0]  # after its answer, a small model invents another task
     text = text[:_LONGEST_SEARCHED].encode("utf-8", "replace").decode()
     fenced = dict.fromkeys(_bare(text[start:end]) for _, start, end in fences(text))
     lines = dict.fromkeys(map(_bare, _BROKEN.sub(" ", text).splitlines()))

@@ -1,4 +1,4 @@
-"""pflow plan --edit: change a flow as a sentence says. A model answers with the whole flow, judged as a plan."""
+"""pflow plan --edit: change a flow as a sentence says. The answer of a model is the whole flow, and judged as a plan."""
 
 from collections.abc import Iterator, Sequence
 
@@ -37,8 +37,8 @@ _AS_JSON = "; answer with the whole flow, changed, as one JSON object"
 def main(words: Sequence[str], options: ChangeOptions) -> int:
     """Change the flow that the first word names, as the sentence in the others says, and return the exit code.
 
-    Raises PflowError: 2 without a flow or a sentence, 65 if no try passes the rules, 78 if no model is capable, and
-    what asking a model raises.
+    Raises PflowError: 2 without a flow or a sentence, 65 if no try passes the rules, 78 if no model is capable, and the
+    errors of asking a model.
     """
     if len(words) < 2 or words[1].startswith("-"):
         raise PflowError("cannot edit: it takes a flow and a sentence that says what to change", hint=_USE, exit=USAGE)
@@ -68,7 +68,9 @@ def main(words: Sequence[str], options: ChangeOptions) -> int:
 
 
 def _shown(old: WiredFlow) -> tuple[str, IR | None]:
-    """Return the flow as a model is shown it, in pipe syntax, and that text read back; else its IR and None."""
+    """Return the text of the flow for a model. It is pipe syntax, with the IR that this text stands for; or else the
+    flow's JSON, with None.
+    """
     bare = old.flow.copied()
     bare.outputs = {}
     text = result_of(lambda: pipe_of(wire(bare)).strip(), of=PflowError, otherwise="")
@@ -86,9 +88,9 @@ def _turns(old: WiredFlow, shown: str, change: str) -> UserTurns:
 
 
 def _judge(said: ModelAnswer, old: WiredFlow, seen: IR | None, sentence: str) -> tuple[WiredFlow | None, list[Finding]]:
-    """Return the flow of an answer, None if it cannot be loaded, and its errors, or else its doubts.
+    """Return the flow of an answer, None if it cannot be loaded, and its errors; if there are none, its doubts.
 
-    Findings of the limits that the old flow has too do not count: a person may write what a model may not.
+    A limit that the old flow breaks too does not count: a person may write things that a model may not.
     """
     ir, findings = read_plan(said, old.flow.catalog)
     if ir is not None and (line := plan_line(said)):
@@ -108,7 +110,7 @@ def _judge(said: ModelAnswer, old: WiredFlow, seen: IR | None, sentence: str) ->
 
 
 def _doubts(old: WiredFlow, new: WiredFlow | None, sentence: str) -> Iterator[Finding]:
-    """Find that an answer changes nothing, and values that neither the sentence nor the old flow has."""
+    """Find an answer that changes nothing, and values that are neither in the sentence nor in the old flow."""
     before, after = flow_to_ir(old.flow), flow_to_ir(new.flow) if new is not None else None
     if after == before:
         yield Finding(PL00, PLACE, "it changes nothing", "make the change", is_warning=True)
@@ -118,7 +120,7 @@ def _doubts(old: WiredFlow, new: WiredFlow | None, sentence: str) -> Iterator[Fi
 
 
 def _keep_unsaid(old: FlowSpec, new: FlowSpec, sentence: str) -> None:
-    """Copy the parts that models leave out, or change unasked."""
+    """Copy from the old flow the parts that models leave out, or change although the sentence does not ask for it."""
     new.schema = old.schema
     new.name = new.name if new.name and ("name" in sentence or "call" in sentence) else old.name
     new.description = new.description if new.description and "descri" in sentence else old.description

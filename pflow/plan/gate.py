@@ -1,4 +1,4 @@
-"""The gate of --yes: compare each effect of a flow with what --allow allows, and refuse what is not known."""
+"""The gate of --yes: compare each effect of a flow with the words of --allow, and refuse effects that are unknown."""
 
 import json
 import os
@@ -39,7 +39,7 @@ _LONGEST = 200
 class Allowed:
     """The words and directories of --allow: commands, paths, anything, MCP servers, and files below the `folders`.
 
-    A directory also allows paths that only the run will know, where pflow itself opens them.
+    A directory also allows paths that are known only during the run, if pflow itself opens the files.
     """
 
     def __init__(self, words: Sequence[str]) -> None:
@@ -53,7 +53,7 @@ class Allowed:
             raise PflowError(f"cannot allow '{word}': --allow does not know it", hint=hint, exit=USAGE)
         real = [self.real_path(os.path.expanduser(each)) for each in folders]
         here = self.real_path(".")
-        # systemd starts services in /, and every file is below it: nothing is allowed by being there.
+        # systemd starts services in /, which has every file below it: so there the working directory allows nothing.
         shut = filter(None, map(self.real_path, [*own_directories(), llm_directory(), os.path.dirname(socket_of(""))]))
         self.bounds = Bounds(None if here == "/" else here, list(filter(None, real)), shut=list(shut))
 
@@ -61,12 +61,12 @@ class Allowed:
         return bool({word, ANYTHING} & self.words)
 
     def real_path(self, path: str) -> str | None:
-        """Follow every link of a path; None if its end cannot be known."""
+        """Return a path with every link followed; None if that is impossible."""
         # The working directory may have been removed, or a model may have written a NUL into the path.
         return result_of(os.path.realpath, path, otherwise=None, of=(OSError, ValueError))
 
     def fault_of(self, path: str, *, writes: bool) -> str:
-        """Say why a path, taken literally or with ~ expanded, is not allowed; empty if it is."""
+        """Return why a path, taken literally or with ~ expanded, is not allowed; empty if it is allowed."""
         found = [self.real_path(each) for each in (os.path.expanduser(path), path)]
         faults = (
             "its place is unknown" if real is None else self.bounds.fault_of(real, writes=writes) for real in found
@@ -76,7 +76,7 @@ class Allowed:
 
 @dataclass(frozen=True)
 class Refusal:
-    """A step, what it would do, and the word of --allow that allows it."""
+    """A step, the act that is refused, and the word of --allow that allows it."""
 
     step: str
     what: str
@@ -91,17 +91,17 @@ class Refusal:
 
 
 Reached = tuple[str, str | None, str]
-"""A key, a path that it may be (None if it is not known before the run), and why."""
+"""A key, a path that its value may be (None if the path is not known before the run), and the reason for None."""
 
 
 class _Unknown(Exception):
-    """A value that is known only when the flow runs; its words say where it comes from."""
+    """Raised for a value that is known only when the flow runs. The message says where the value comes from."""
 
 
 class Gate:
-    """The comparison of a flow's effects, as far as they are known before it runs, with what is allowed.
+    """Compares the effects of a flow, as far as they are known before it runs, with the allowed ones.
 
-    `values` are those of the inputs. With `has_stdin`, a store may bring further values.
+    `values` are the values of its inputs. With `has_stdin`, a store on stdin may bring further values.
     """
 
     def __init__(self, wired: WiredFlow, values: dict[str, Any], allowed: Allowed, *, has_stdin: bool) -> None:
@@ -112,13 +112,13 @@ class Gate:
         self.programs = _programs(wired, allowed)
 
     def refusals(self) -> list[Refusal]:
-        """Return the reasons why the flow may not run unasked; empty if it may."""
+        """Return the refusals because of which the flow may not run without asking; empty if it may."""
         effects = effects_of_flow(Provenance(self.wired)) if not self.allowed.allows(ANYTHING) else []
         every = dict.fromkeys(refusal for effect in effects for refusal in self._of_effect(effect))
         return [each for each in every if not self.allowed.allows(each.word)]
 
     def _of_effect(self, effect: Effect) -> Iterator[Refusal]:
-        """Yield the refusals of an effect, as if --allow had no words; paths below its directories are allowed."""
+        """Yield the refusals of an effect before the words of --allow count; its directories count already."""
         node_type = effect.step.node_type
         if node_type is not None and (server := server_of(node_type.name)):
             yield Refusal(
@@ -165,7 +165,7 @@ class Gate:
             return True
 
     def _reached(self, effect: Effect) -> list[Reached]:
-        """Return every path that an effect may reach, also by reads and params that a plan does not show."""
+        """Return every path that an effect may reach, also through reads and params that a plan does not show."""
         found = [each for key in effect.values for each in self._paths_of(effect, key)]
         for key, field in effect.step.interface.params.items():
             if field.type.is_path and key not in effect.values:
@@ -197,7 +197,10 @@ class Gate:
         return [(key, path, "") for path in paths]
 
     def _values(self, origin: Origin, is_bare: bool, is_inner: bool) -> list[Any]:
-        """Return the possible values. With `is_bare`, the incoming store may have one too. Raises _Unknown."""
+        """Return the values that an origin may have. With `is_bare`, the incoming store may have another one.
+
+        Raises _Unknown.
+        """
         kind, of = origin["from"], origin.get("of", [])
         if kind == "constant" or (kind in ("default", "param") and not is_bare and not of):
             return [origin["value"]]
@@ -228,7 +231,7 @@ class Gate:
         real = allowed.real_path(os.path.expanduser(path)) if path is not None else None
         shown = shorten(clean(path or ""), _LONGEST)
         if does == "writes" and path is not None and allowed.real_path(path) in self.programs:
-            # The step would then run the model's text, whatever the interface of its node says.
+            # That step would run the text that is written, whatever the interface of its node says.
             yield Refusal(step, f"writes '{shown}', which a step of this flow runs", COMMANDS)
         if allowed.allows(PATHS):
             return
@@ -242,7 +245,7 @@ class Gate:
 
 
 def _programs(wired: WiredFlow, allowed: Allowed) -> set[str]:
-    """Return the files of nodes that the steps of a flow start."""
+    """Return the files that the steps of a flow start as programs."""
     files = (allowed.real_path(step.node_type.file) for step in wired.all_steps() if step.node_type is not None)
     return {file for file in files if file}
 
@@ -256,13 +259,13 @@ def bounds_text(wired: WiredFlow, allowed: Allowed) -> str:
 
 
 def _is_opened_by_pflow(step: WiredStep) -> bool:
-    """Return True if pflow opens all files of a step itself, and so keeps each within the bounds."""
+    """Return True if pflow itself opens all files of a step, so that it can keep them within the bounds."""
     is_bundled = step.node_type is not None and step.node_type.origin == BUNDLED
     return is_bundled and "repo" not in step.interface.reads and "runs commands" not in step.interface.effects
 
 
 def _git_directory(path: str) -> str:
-    """Return the .git of a directory, or of the nearest one above that has one."""
+    """Return the .git of a directory, or of the nearest parent directory that has one."""
     folder = os.path.realpath(os.path.expanduser(path))
     while not os.path.lexists(os.path.join(folder, ".git")):
         if folder == (folder := os.path.dirname(folder)):
@@ -271,7 +274,7 @@ def _git_directory(path: str) -> str:
 
 
 def _word_for(real: str | None) -> str:
-    """Return the word that allows a path and as little else as possible: its directory, or itself if it is one."""
+    """Return the word of --allow for a path, the narrowest one: its directory, or the path if it is a directory."""
     folder = real if real and os.path.isdir(real) else os.path.dirname(real or "")
     if not folder or folder == "/" or len(folder) > _LONGEST or not folder.isprintable():
         return PATHS

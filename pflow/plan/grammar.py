@@ -1,7 +1,7 @@
 """The grammar of a plan: the lines of pipe syntax that a model may write for a sentence, as GBNF of llama.cpp.
 
 A small model invents names, flags and values. This grammar, made from the interfaces and the sentence, allows only
-lines that parse, with the sentence's files, URLs and numbers; what else it leaves out was seen in wrong plans.
+lines that parse, with the sentence's files, URLs and numbers. Other forms that were seen in wrong plans are left out.
 """
 
 import codecs
@@ -24,7 +24,7 @@ _FIXED = Path(PACKAGE, "plan", "grammar.gbnf")
 
 _PROSE = ("prompt", "criteria", "subject", "body", "message", "question", "style", "template", "content", "title",
           "text")  # fmt: skip
-"""Names of items that take whole sentences. Other texts are words of the sentence, or short."""
+"""Names of items whose values are whole sentences. Other texts are words of the sentence, or short."""
 
 _ENDS = ("content", "message", "body")
 """Names of reads whose text ends up in a file, a mail or a commit. The sentence may quote that text."""
@@ -33,10 +33,10 @@ _OWN = {name: name for name in ("repo", "revision", "language", "sql", "encoding
 _OWN |= {"pattern": "glob", "query": "sql", "rename": "pair", "labels": "word", "fields": "word", "unique_by": "word"}
 _UNSAYABLE = frozenset(["schema", "pairs", "types", "beside", "delimiter", "verbatim"])
 _PERSONS = frozenset([*LIMITS, ALLOW_EMPTY, "allow_no_answer", "load_settings", "continue", "conversation"])
-"""Items that a person chooses, as are those that have a variable of the environment."""
+"""Items that only a person chooses. Items with an environment variable are such items too."""
 
 _ALSO = {"append": "extend log below", "diff": "review change", "overwrite": "unless not don isn never keep already"}
-"""Words that ask for a switch, besides those of its own doc."""
+"""Words of a sentence that ask for a switch, in addition to the words of its doc."""
 
 
 def plan_grammar(
@@ -44,9 +44,9 @@ def plan_grammar(
 ) -> str:
     """Return the grammar of a plan for a sentence: one line of pipe syntax with these nodes, or "cannot: WHY".
 
-    `shown` has the examples that the model sees, whose flags may be used. Without `is_piped` the first step has its
-    data in its flags, unless the sentence speaks of a pipe. With `is_strict` each file is only read or only written, as
-    the sentence says, and steps that read several files have ids.
+    `shown` has the examples that the model sees; their flags may be used. Without `is_piped` the first step gets its
+    data from flags, unless the sentence speaks of a pipe. With `is_strict` each file is either read or written, as the
+    sentence says, and steps that read several files have ids.
     """
     rules, before = _Grammar(kinds, sentence, shown, is_piped, is_strict).rules, 0
     while before != (before := len(rules)):
@@ -61,7 +61,7 @@ def _names(body: str) -> set[str]:
 
 
 class _Grammar:
-    """The rules of a grammar: alternatives by name. Some may name missing rules, and are removed later."""
+    """The rules of a grammar: alternatives by name. An alternative that names a missing rule is removed later."""
 
     def __init__(self, kinds: Mapping[str, Interface], sentence: str, shown: str, is_piped: bool, is_strict: bool):
         fixed = (line.split(" ::= ", 1) for line in _FIXED.read_text(encoding="utf-8").splitlines())
@@ -81,7 +81,7 @@ class _Grammar:
         self.rules[name] = [*self.rules.get(name, ()), *bodies]
 
     def rule(self, body: str) -> str:
-        """Return the name of the rule with this body. Equal bodies share a rule, or 60 nodes would take over 25 kB."""
+        """Return the name of the rule with this body. Equal bodies share a rule: else 60 nodes would take 25 kB."""
         self.rules[name := self.names.setdefault(body, f"n{len(self.names)}")] = [body]
         return name
 
@@ -92,9 +92,9 @@ class _Grammar:
         return steps if id else [*map(self.rule, steps)]
 
     def flags(self, name: str, *, is_first: bool, over: str = "", but: Field | None = None) -> str | None:
-        """Return the rule of a node's flags, required ones first; None if the node cannot be at this place.
+        """Return the rule of a node's flags, required ones first; None if the node cannot stand at this place.
 
-        The first step of a batch takes the item. Nothing is piped into any other first step.
+        In a batch, the first step takes the item. In a flow, nothing is piped into the first step.
         """
         interface, urls = self.kinds[name], self.rules["attached"] and self.rules["url"]
         filled, start = _filled(interface, over, urls) if over and is_first else (interface.pipe_read, "")
@@ -127,7 +127,7 @@ class _Grammar:
         return self.rule(body) if body else ""
 
     def _add_steps(self, *, has_batch: bool) -> None:
-        """Add the rules of steps by what they take and write. Of several files, each is read by a step with an id."""
+        """Add the rules of steps by their reads and writes. If there are several files, each reader gets an id."""
         is_many = self.is_strict and sum("." in path for path in self.rules["attached"]) > 1
         readers = [each for each in self.kinds.values() if each.effects == ("reads files",) and not each.pipe_read]
         some = [name for name, each in self.plain.items() if not (is_many and "path" in each.reads and each in readers)]
@@ -142,7 +142,7 @@ class _Grammar:
                 self.add(f"{over}{at}", self.steps(self.plain, is_first=is_first, over=over))
 
     def _is_needed(self, name: str) -> bool:
-        """Return False for nodes that small models use unasked: file writers, `shell`, nodes for CSV or links."""
+        """Return False for nodes that small models use without need: file writers, `shell`, nodes for CSV or links."""
         kind, named = self.kinds[name], self.name_words
         runs = [each for each, kind in self.kinds.items() if kind.effects == ("reads files", "runs commands")]
         is_other = "command" in kind.reads and any(self.said >= named[each] for each in runs)
@@ -153,7 +153,7 @@ class _Grammar:
         return not (is_other or is_idle) and (not is_end or bool(self.rules["written"]))
 
     def _beginnings(self) -> list[str]:
-        """Return the nodes to begin with: for a number after its word (`issue 5`), a URL's host, or a repository."""
+        """Return the nodes that fit a number after its word (`issue 5`), a URL's host, or a repository."""
         behind = {*re.findall(r"(\w+?)s? (?:number )?#?\d", self.sentence.lower().replace("pull request", "pr"))}
         urls, numbered, pages, hubs = {*self.rules["url"]}, list[str](), list[str](), list[str]()
         for name, each in self.plain.items():
@@ -196,7 +196,7 @@ class _Grammar:
                 self.add(into, (f"{step} sep parts{at}" for step in self.steps(names, is_first=is_first)))
         is_more = self.begins or self.rules["url"] or "git" in self.topics or len(self.rules["written"]) > 1
         if self.is_strict and len(self.rules["attached"]) == 1 and not is_more:
-            return  # the text of a single file comes through the pipe, and needs no reference
+            return  # the text of a single file comes through the pipe, without a reference
         urls = [name for name, each in self.plain.items() if any(field.type.is_url for field in each.taken)]
         given = {key for key, names in keys.items() for name in names if name in urls or _fetches(self.kinds[name])}
         for at, (key, names) in enumerate(keys.items()):
@@ -213,7 +213,7 @@ class _Grammar:
                     self.add("join", [f"a{at} sep b{to} sep says {one} t {two} close"])
 
     def _add_branches(self) -> None:
-        """Add the edges for actions. After an `error` nothing is piped, so a text has to say what failed."""
+        """Add the edges for actions. After an `error` nothing is piped, so the next step needs a text of its own."""
         actions = {one for each in self.plain.values() for one in each.actions if one in f"failed {self.sentence}"}
         for at, action in enumerate(sorted({"error", *actions} - {"default"})):
             on, then, step = (
@@ -233,12 +233,12 @@ class _Grammar:
 
 
 def _fetches(interface: Interface) -> bool:
-    """Return True for a node that only fetches something, and takes nothing from the step before it."""
+    """Return True for a node that only fetches something, and reads nothing from the pipe."""
     return interface.pipe_read is None and bool(interface.effects) and ONLY_GIVES.issuperset(interface.effects)
 
 
 def _piped_rule(field: Field, is_first: bool) -> str:
-    """Return the rule of a text that the pipe would bring, if a plan may write it: one that ends up somewhere."""
+    """Return the rule of a text that otherwise comes from the pipe; "" if a plan must not write it as a flag."""
     if field.type.name not in ("str", "any") or field.name not in _PROSE:
         return ""
     return "given" if field.name in _ENDS and is_first else "quoted" if field.name in _ENDS or is_first else ""
@@ -276,7 +276,7 @@ def _is_written(field: Field, interface: Interface) -> bool:
 
 
 def _filled(interface: Interface, over: str, urls: list[str]) -> tuple[Field | None, str]:
-    """Return the read that takes the item of a batch over paths or texts, and the flag for it."""
+    """Return the read that gets the item of a batch over paths or texts, and the flag that a plan writes for it."""
     reader, names = item_reader(interface), ("path",) if over == "path" else ("path", "url")
     reads = [field for field in interface.reads.values() if field.name in names and not _is_written(field, interface)]
     is_needed = any(field.required for field in reads) and not urls
@@ -287,7 +287,7 @@ def _filled(interface: Interface, over: str, urls: list[str]) -> tuple[Field | N
 
 
 def _parts(interface: Interface) -> Iterator[str]:
-    """Yield the paths of texts that a node writes, except the one that the pipe carries."""
+    """Yield the paths of texts that a node writes, without the text that the pipe carries."""
     for key, write in interface.writes.items():
         if key != "usage" and "pipe" not in write.marks:
             yield from (f"{key}.{name}" for name, type in write.type.fields.items() if type.name == "str")
@@ -298,8 +298,8 @@ _END = r"\s+((an?|the|new|it|(\w+ )?file)\s+)*['\"`]?$"
 _INTO = re.compile(rf"(?i)\b(to|into|onto|as|write|save|create|named?|call(ed)?){_END}")
 _PUT = re.compile(rf"(?i)(\b(write|save|store|put|keep|as)\b[^.;]*|,) in{_END}")
 _OF = re.compile(rf"(?i)\b(is|are|not|also|found|only|(of|on|from|with|by|for|to|about|using) the \w+) in{_END}")
-"""Words before a file that say it is to be written. They do not count in a comparison or a question. "In" alone counts
-only at the end of a sentence, after a thing to fetch: "my changes in a.txt", but not "words found in a.txt"."""
+"""Words before a file that say that the file is written. They do not count in a comparison or a question. "In" alone
+counts only at the end of a sentence, after a thing to fetch: "my changes in a.txt", but not "words found in a.txt"."""
 
 _TOPICS = {
     "hub": r"github|repo(sitory)?|issues?|pull requests?|prs?",
@@ -310,8 +310,7 @@ _TOPICS = {
     "saves": "(over)?write|save|put|append|add|convert|create|make|download|copy|move|rename|extend|replace|in place",
     "fails": r"if|unless|or else|otherwise|\w*fail\w*|errors?",
 }
-"""Words by the topics of a sentence. The topic "open" is a comparison or question, which may read and write each
-file."""
+"""The words for each topic of a sentence. The topic "open" is a comparison or question; then each file may be read."""
 
 
 def literal(text: str) -> str:
@@ -320,7 +319,7 @@ def literal(text: str) -> str:
 
 
 def _typed(texts: Iterable[str], bare: str = r"[\w./~#@:%&+,-]+") -> list[str]:
-    """Return these values as a person types them, in quotes unless they are `bare`; leave out templates."""
+    """Return the rules of values as a person types them: in quotes unless they match `bare`, without templates."""
     plain = (text for text in texts if text.isprintable() and not set(text) & set("$\\'"))
     return [literal(text if re.fullmatch(bare, text, re.ASCII) else f"'{text}'") for text in plain]
 
@@ -331,7 +330,7 @@ def topics_of(sentence: str) -> set[str]:
 
 
 def value_rules(sentence: str, topics: set[str], is_strict: bool) -> dict[str, list[str]]:
-    """Return the rules of values: a sentence's values by kind, and names of new files."""
+    """Return the rules of values by kind: the sentence's values, and names of new files."""
     found = values(sentence)
     paths, urls, quoted = ([text for kind, text in found if kind == own] for own in ("path", "url", "quoted"))
     paths += [text for text in quoted if re.fullmatch(r"[\w ,()-]+ [\w ,()-]*\.[A-Za-z]\w{1,3}", text)]
@@ -369,7 +368,7 @@ def value_rules(sentence: str, topics: set[str], is_strict: bool) -> dict[str, l
 def _file_rules(
     sentence: str, paths: list[str], named: list[str], topics: set[str], is_strict: bool
 ) -> dict[str, list[str]]:
-    """Return the rules of files by what the sentence does with them: read, write, or make."""
+    """Return the rules of the files that the sentence reads, writes, or makes."""
     files = [path for path in paths if not set(path) & set("*?") and path[-1] != "/"]
     roles = {path: [*_roles(sentence, path)] for path in paths}
     targets = [path for path, each in roles.items() if is_strict and (True in each or len(each) > 1)]
@@ -389,7 +388,7 @@ def _file_rules(
 
 
 def _roles(sentence: str, path: str) -> Iterator[bool]:
-    """Yield, for each place of a path in a sentence, True if the file is to be written there, False if it is read."""
+    """Yield True for each place in a sentence where a path is to be written, False where it is to be read."""
     for at in re.finditer(rf"(?<![\w./-]){re.escape(path)}(?!\w)", sentence):
         before, after = sentence[: at.start()], sentence[at.end() :]
         got = {*topics_of(before), *(kind for kind, _ in values(before))} & {"hub", "git", "pipe", "path", "url"}

@@ -1,6 +1,6 @@
-"""The inputs of a planned flow: values that its sentence names, so that it can run with others, and the piped input.
+"""The inputs of a planned flow: the piped input, and the values in its sentence, so that it can run with other values.
 
-A model is told the piped input's kind, type and size, but no value of it.
+A model is told the kind, type and size of the piped input, but never its value.
 """
 
 import os
@@ -39,7 +39,7 @@ _WORDS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight"
 
 @dataclass
 class Literal:
-    """A value that a step holds for a read or a param, or a member of its list."""
+    """A value, written in a step, of a read or a param; or a member of a list there."""
 
     step: WiredStep
     field: Field
@@ -68,9 +68,9 @@ class Literal:
 
 
 def declare_inputs(wired: WiredFlow, sentence: str) -> WiredFlow:
-    """Return a wired copy of the flow in which the values that a sentence names are inputs with defaults.
+    """Return a wired copy of the flow in which the values named in the sentence are inputs with defaults.
 
-    A value stays a literal if the flow would break a rule with it as an input.
+    A value stays a literal if it would break a rule as an input.
     """
     groups: dict[tuple[Any, str], list[Literal]] = {}
     for literal in literals(wired):
@@ -84,12 +84,12 @@ def declare_inputs(wired: WiredFlow, sentence: str) -> WiredFlow:
 
 
 def says(sentence: str, word: str) -> bool:
-    """Return True if a sentence has the text, not only as a part of a longer word, path or number."""
+    """Return True if a sentence has `word`, not just inside a longer word, path or number."""
     return re.search(rf"(?<![\w./-]){re.escape(word)}(?![\w/-]|\.\w)", sentence) is not None
 
 
 def literals(wired: WiredFlow, above: Path = ()) -> Iterator[Literal]:
-    """Yield the values and templates that a flow's steps hold, and each member of their lists."""
+    """Yield the values and templates that are written in a flow's steps, and each member of their lists."""
     for step in wired.steps.values():
         mapped = {key: text for key, text in step.step.input_mappings.items() if isinstance(text, str)}
         templates = {key: text[len(TEMPLATE) :] for key, text in mapped.items() if text.startswith(TEMPLATE)}
@@ -108,7 +108,7 @@ def is_named(sentence: str, value: Any) -> bool:
         return False
     if not isinstance(value, str) or _NUMBER.fullmatch(value):
         return any(says(sentence.lower(), each) for each in spellings(str(value)))
-    if not value or "$" in value or is_secret_value(value):  # a template would not be expanded in an input's default
+    if not value or "$" in value or is_secret_value(value):  # a template in an input's default would not be expanded
         return False
     return any(f"{q}{value}{q}" in sentence for q in "\"'`") or (is_path(value) and says(sentence, value))
 
@@ -135,7 +135,7 @@ def _name(wired: WiredFlow, literals: list[Literal]) -> str:
 
 
 def free_name(wired: WiredFlow, step: str, key: str, own: set[str]) -> str:
-    """Return a name for an input that gives a `key` to the steps in `own`: the key, or STEP_KEY if it is taken."""
+    """Return a name for an input that the steps in `own` read as `key`: the key, or STEP_KEY if that name is used."""
     read_by_name = {(id, key) for id in own}
     taken = {"stdin", *OF_RUNS, *OF_FLOWS, *wired.steps, *wired.flow.inputs}
     taken.update(
@@ -175,8 +175,8 @@ def _replace(step: Step, literal: Literal, name: str) -> None:
 
 @dataclass(frozen=True)
 class Piped:
-    """The piped input. `kind` is raw or a store; `carried` is the path of the value that the pipe carries, "" if there
-    is none, with its `type` and `size`; `keys` has the types of the store's keys that inputs may take by name.
+    """The piped input. `kind` is raw or a store; `carried` is the path of the value that the pipe carries, or "", with
+    its `type` and `size`; `keys` has the types of the store's keys that inputs may read by name.
     """
 
     kind: str
@@ -187,7 +187,7 @@ class Piped:
 
     @property
     def form(self) -> list[Any]:
-        """The piped input's part of a plan's cache key: equal for other values of the same type."""
+        """The piped input's part of a plan's cache key: the same for all values of one type."""
         return [self.kind, self.carried, self.type, self.keys]
 
     def __str__(self) -> str:
@@ -203,7 +203,7 @@ class Piped:
 
 
 def piped_in(intake: Intake) -> Piped | None:
-    """Return the piped input; None if stdin is not read. An empty pipe is an empty text here; the run refuses it."""
+    """Return the piped input; None if stdin is not read. An empty pipe is an empty text here: the run refuses it."""
     if intake.kind == NOTHING:
         return None
     if intake.kind == EMPTY:
@@ -232,7 +232,7 @@ def _type_of(value: Any) -> str:
 
 
 def declare_keys(flow: FlowSpec, piped: Piped | None) -> None:
-    """Declare as inputs the keys of the store that the flow names, which pipe syntax cannot do."""
+    """Declare the keys of the store that the flow names as inputs, since pipe syntax cannot declare them."""
     named = {each.input for each in wire(flow).references} if piped else set()
     for key, type in piped.keys.items() if piped else ():
         if key in named and key != "stdin":
@@ -240,7 +240,7 @@ def declare_keys(flow: FlowSpec, piped: Piped | None) -> None:
 
 
 def check_piped(wired: WiredFlow, piped: Piped | None) -> list[Finding]:
-    """Find PL09: a run refuses raw input that nothing takes."""
+    """Find PL09: raw input that no step takes, which a run would refuse."""
     takes = wired.first_read is not None or any(each.pipe and each.readers for each in wired.inputs.values())
     if piped is None or piped.kind != RAW or not piped.size or takes or names_stdin(wired):
         return []
@@ -249,7 +249,7 @@ def check_piped(wired: WiredFlow, piped: Piped | None) -> list[Finding]:
 
 
 def declare_piped(wired: WiredFlow, piped: Piped | None) -> WiredFlow:
-    """Return a wired copy in which the piped input is declared, which pipe syntax cannot do."""
+    """Return a wired copy that declares the piped input, since pipe syntax cannot declare it."""
     if any(each.pipe for each in wired.flow.inputs.values()):
         return wired
     changed = wire(_with_input(wired, piped))
@@ -270,19 +270,19 @@ def _with_input(wired: WiredFlow, piped: Piped | None) -> FlowSpec:
     elif carried is not None and carried.declared and carried.readers and not carried.has_default:
         name = key = carried.name
         flow.inputs[name].pipe = True
-    # A flow that names keys of the store takes these, and not what the pipe carries.
+    # A flow that names keys of the store reads those, and not the value that the pipe carries.
     elif piped and piped.carried and first and not flow.inputs.keys() & piped.keys.keys():
         name = _declare(wired, flow, *first)
     else:
         return flow
     in_templates = {(each.step, each.path[0]) for each in wired.references if each.expression.is_template}
-    if first and (first[0], key) not in in_templates:  # a text that uses the value does not get it a second time
+    if first and (first[0], key) not in in_templates:  # a template that uses the value needs no mapping too
         flow.step(first[0]).input_mappings[first[1]] = name
     return flow
 
 
 def _declare(wired: WiredFlow, flow: FlowSpec, id: str, key: str) -> str:
-    """Declare the piped input with the name and type of the read that takes it, if there is one; return the name."""
+    """Declare the piped input, with the name and type of the read `key` if there is one; return the name."""
     field = wired.steps[id].interface.reads.get(key) if key else None
     name = free_name(wired, id or "piped", key or "text", {id} if key else set())
     type = str(field.type) if field is not None else "any"

@@ -1,4 +1,4 @@
-"""The limits of a flow that a model wrote. They go beyond the rules: a person who writes a flow may do more."""
+"""The limits of a flow that a model wrote, in addition to the rules: a person who writes a flow may do more."""
 
 import re
 from collections.abc import Iterator
@@ -40,10 +40,10 @@ MOST_RETRIES = 10
 MOST_VISITS = 1_000
 MOST_JOBS = 32
 LONGEST_COMMAND = 2_000
-"""The most characters of a command: a person is shown as many, and the rest would run unseen."""
+"""The most characters of a command: a person is shown no more, and must not run an unseen rest."""
 
 _PERSONS = ("model", "option", "at")
-"""Params of llm that a person chooses. They are dropped unless the sentence has the value."""
+"""Params of llm that only a person chooses. They are dropped unless the sentence has the value."""
 
 _ACTION = re.compile(r"[A-Za-z0-9_-]{1,60}")
 _LEAVE_OUT = "leave it out"
@@ -51,7 +51,7 @@ _OWN_SECRETS = "leave it out: nodes get their secrets by themselves"
 
 
 def drop_choices(flow: FlowSpec, sentence: str) -> None:
-    """Delete the choices that are a person's unless the sentence makes them: a model, and `repeats`."""
+    """Delete choices that only a person makes, such as a model or `repeats`, unless they are in the sentence."""
     for step in flow.steps:
         step.repeats = None
         for values in (step.params, step.inputs):
@@ -60,7 +60,7 @@ def drop_choices(flow: FlowSpec, sentence: str) -> None:
 
 
 def is_choice(type: str, key: str) -> bool:
-    """Return True for a param that chooses the model or its options, of the llm node or of one in a saved flow."""
+    """Return True for a param that chooses the model or its options, of an llm node, also inside a saved flow."""
     if type.startswith("flow:"):
         return "." in key and key.rpartition(".")[2] in _PERSONS
     node_type = find_type(type)
@@ -73,7 +73,7 @@ def _is_said(value: Any, sentence: str) -> bool:
 
 
 def check_document(flow: FlowSpec) -> list[Finding]:
-    """Check the types and the number of steps, before the nodes are looked up: a path as a type would be opened."""
+    """Check the types and the number of steps before nodes are looked up, since a path as a type would be opened."""
     found = [
         Finding("PL01", (*place, "type"), f"the type '{_shown(step.type)}' is a path", "a node, or flow:NAME")
         for place, step in flow.all_steps()
@@ -105,7 +105,7 @@ def _check_sources(wired: WiredFlow) -> Iterator[Finding]:
             message = f"'{_shown(name)}' is neither an earlier step's write nor a declared input"
             yield Finding("PL02", reference.location, message, "${STEP.WRITE} of a step before, or $$ for a dollar")
     for needed in wired.inputs.values():
-        is_piped = wired.first_read in needed.readers and not needed.type.is_url  # the plan names the page to fetch
+        is_piped = wired.first_read in needed.readers and not needed.type.is_url  # a URL has to be in the plan
         is_given = not needed.required or needed.declared or is_piped or needed.name in named
         for id, key in [] if is_given or wired.flow.item_names is not None else needed.readers[:1]:
             message = f"nothing gives '{id}' its '{key}'" + (f" ({needed.doc})" if needed.doc else "")
@@ -146,7 +146,7 @@ def _check_counts(wired: WiredFlow) -> Iterator[Finding]:
 
 
 def _check_steps(wired: WiredFlow) -> Iterator[Finding]:
-    """Find values that look like secrets, and commands that are not in their step or too long to be shown whole."""
+    """Find values that look like secrets, and commands that are outside their step or too long to be shown."""
     for each in wired.steps.values():
         commands = {key for key, field in each.interface.reads.items() if field.marks >= {"explicit", "verbatim"}}
         for expr in wired.expressions[each.id]:
@@ -169,7 +169,9 @@ def _check_texts(place: Path, value: Any) -> Iterator[Finding]:
 
 
 def _check_unused_writes(wired: WiredFlow) -> Iterator[Finding]:
-    """Find PF14 in commands and PF18 where a read takes an older write, as errors: a model is not told of warnings."""
+    """Find PF14 in commands, and PF18 where a read takes an older write. They are errors: warnings do not go back to a
+    model.
+    """
     yield from check_unfilled(wired, is_warning=False)
     found = dropped_answers(wired)
     if any(dropped.older for dropped in found):
@@ -189,7 +191,7 @@ def _shown(text: str) -> str:
 
 
 def refuse_secrets(act: str, text: str, what: str) -> None:
-    """Raise PflowError (2) for a text that has a secret and would be sent to a model."""
+    """Raise PflowError (2) for a text with a secret, which would be sent to a model."""
     if is_secret_value(text):
         message = f"cannot {act}: {what} holds something like a secret, which would be sent to a model"
         raise PflowError(message, hint=_OWN_SECRETS, exit=USAGE)

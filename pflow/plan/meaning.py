@@ -1,4 +1,7 @@
-"""Compare a plan with its sentence: find values and forms that it leaves out, and values and steps that it invents."""
+"""Compare a plan with its sentence: find values and forms that it leaves out, and values and steps that it invents.
+
+A form is a batch, a loop, a branch, or the use of a model.
+"""
 
 import codecs
 import os
@@ -40,11 +43,11 @@ _COMMAND = re.compile(r"(?:^|[|;(\n]|(?<!>)&)\s*(?:\w+=\S*\s+)*([\w.+-]+)(?![\w.
 
 NO_PROGRAM = "PL12"
 _ENGLISH = 2
-"""The least number of common English words in a sentence that counts as English."""
+"""A sentence with so many common English words is taken for English."""
 
 
 class SentenceValue(NamedTuple):
-    """A value that a sentence names. `kind` is path, url, mail, number, channel, or quoted for any other in quotes."""
+    """A value in a sentence. `kind` is path, url, mail, number, channel, or quoted for any other text in quotes."""
 
     kind: str
     text: str
@@ -67,11 +70,11 @@ def values(sentence: str) -> list[SentenceValue]:
 
 
 def doubts(wired: WiredFlow, sentence: str) -> list[Finding]:
-    """Find what a plan that passes the rules may have misunderstood: the limits PL07 and PL10 to PL14.
+    """Find misunderstandings in a plan that passes the rules: PL07 and PL10 to PL14.
 
-    All are warnings but PL12, for a command that cannot start here.
+    All are warnings, except PL12 for a command that cannot start here.
     """
-    with suppress(PflowError):  # an input that is one of several sources has no place for its literal
+    with suppress(PflowError):  # an input that is one of several sources cannot be replaced by its value
         wired = wire(with_literals(wired, {}))
     own, every = ([*_all_literals(wired, is_deep=is_deep)] for is_deep in (False, True))
     values = (_missing_values(every, sentence), _invented_values(own, sentence), _overwritten_files(own, sentence))
@@ -81,7 +84,7 @@ def doubts(wired: WiredFlow, sentence: str) -> list[Finding]:
 
 
 def _all_literals(wired: WiredFlow, *, is_deep: bool, above: Path = ()) -> Iterator[Literal]:
-    """Yield the values in a flow and the flows written in its steps; with `is_deep`, in saved flows too."""
+    """Yield the values in a flow and in the flows inside its steps; with `is_deep`, in saved flows too."""
     yield from (each for each in literals(wired, above) if not isinstance(each.value, list))
     for step in wired.steps.values():
         if (inside := step.subflow if is_deep else step.inline) is not None:
@@ -93,7 +96,7 @@ def _warning(rule: str, literal: Literal | None, message: str, remedy: str) -> F
 
 
 def _missing_values(given: list[Literal], sentence: str) -> Iterator[Finding]:
-    opened = _plain(" ".join(str(each.value) for each in given if not _is_thought(each)))
+    opened = _plain(" ".join(str(each.value) for each in given if not _is_read_by_model(each)))
     everything = _plain(" ".join(str(each.value) for each in given))
     named = [SentenceValue("language", word) for word in languages(sentence)]
     encodings = filter(_is_encoding, re.findall(r"\b[a-z]\w*-?\d+\b", sentence))
@@ -112,7 +115,7 @@ def _missing_values(given: list[Literal], sentence: str) -> Iterator[Finding]:
 
 
 def _is_encoding(word: str) -> bool:
-    """Return True for an encoding other than UTF-8, which pflow takes unasked."""
+    """Return True for an encoding other than UTF-8, which is the default."""
     codec: Any = result_of(codecs.lookup, word, of=LookupError, otherwise=None)
     return codec is not None and codec._is_text_encoding and codec.name != "utf-8"
 
@@ -137,19 +140,19 @@ def _invented_values(given: list[Literal], sentence: str) -> Iterator[Finding]:
 
 
 def _claims(literal: Literal) -> list[str]:
-    """Return the parts of a value that have to be in the sentence: all of it, or only the addresses in a text."""
+    """Return the parts of a value that have to be in the sentence: the whole value, or only the addresses in a text."""
     type, marks, text = literal.field.type, literal.field.marks, str(literal.value)
     if "verbatim" not in marks:
         text = " ".join(part for part in parse_template(text) if isinstance(part, str))
-    is_text = type.choices or _is_thought(literal) or marks & {"verbatim", *FORMS} or re.search(r"\s", text)
+    is_text = type.choices or _is_read_by_model(literal) or marks & {"verbatim", *FORMS} or re.search(r"\s", text)
     if type.is_path or type.is_url or not (is_text and isinstance(literal.value, str)):
         return [text]
-    kinds = ("url", "mail", *["number"] * _is_thought(literal))
+    kinds = ("url", "mail", *["number"] * _is_read_by_model(literal))
     return [each.text for each in values(text) if each.kind in kinds]
 
 
-def _is_thought(literal: Literal) -> bool:
-    """Return True for text that a model reads, which may say the sentence in other words."""
+def _is_read_by_model(literal: Literal) -> bool:
+    """Return True for a text that a model will read, such as a prompt, which may use other words than the sentence."""
     interface = literal.step.interface
     return "model" in interface.params and not (literal.field.type.is_path or "reads files" in interface.effects)
 
@@ -179,9 +182,9 @@ def _missing_programs(given: list[Literal]) -> Iterator[Finding]:
 
 
 def _unasked_steps(wired: WiredFlow, given: list[Literal], sentence: str) -> Iterator[Finding]:
-    """Find steps that act with no value and no word of the sentence.
+    """Find steps with effects that share no value and no word with the sentence.
 
-    Only English sentences are compared: the words of nodes are English, and all steps would be unasked elsewhere.
+    Only English sentences are compared: the words of nodes are English, so none is in a sentence in another language.
     """
     if len(COMMON.intersection(sentence.lower().split())) < _ENGLISH:
         return
@@ -189,7 +192,7 @@ def _unasked_steps(wired: WiredFlow, given: list[Literal], sentence: str) -> Ite
     named = {*spoken, *spoken.values(), *(text.lower() for _, text in values(sentence))}
     for id, step in wired.steps.items():
         own = [each for each in given if each.step is step]
-        text = " ".join(str(each.value) for each in own if _is_thought(each))
+        text = " ".join(str(each.value) for each in own if _is_read_by_model(each))
         about = f"{step.step.type} {step.interface.summary} {text}".replace("-", " ")
         is_command = any("verbatim" in each.field.marks for each in own)  # `wc -l` shares no word with "count lines"
         is_thinker = "model" in step.interface.params and not text
@@ -201,11 +204,11 @@ def _unasked_steps(wired: WiredFlow, given: list[Literal], sentence: str) -> Ite
 
 
 def _repeated_steps(wired: WiredFlow, given: list[Literal]) -> Iterator[Finding]:
-    """Find steps of one type with the same values, and prompts that ask a model for what an earlier node has done."""
+    """Find steps of one type with the same values, and prompts for work that an earlier node has done already."""
     seen: list[tuple[str, list[str]]] = []
     for step in _all_steps(wired):
         does = (step.step.type, [f"{each.field.name}={each.value}" for each in given if each.step is step])
-        asked = {*words(" ".join(str(each.value) for each in given if each.step is step and _is_thought(each)))}
+        asked = {*words(" ".join(str(each.value) for each in given if each.step is step and _is_read_by_model(each)))}
         asked = asked and asked.difference({"text"}, languages(" ".join(asked)))
         is_done = any(asked and asked <= {*words(type.replace("-", " "))} for type, _ in seen)
         if (does in seen or is_done) and not step.inline:
@@ -220,11 +223,11 @@ _FORMS = {
     "branch": "otherwise|fails?",
     "thought": r"summar\w*|explain\w*|translat\w*|rewrite",
 }
-"""Words of an English sentence that ask for a form of the flow."""
+"""The words of an English sentence that ask for each form."""
 
 
 def _missing_forms(wired: WiredFlow, sentence: str) -> Iterator[Finding]:
-    """Find words that ask for a form which the flow does not have. A command or a saved flow may have any inside."""
+    """Find words that ask for a form which the flow does not have. A command or a saved flow may have it inside."""
     steps = [*_all_steps(wired)]
     if any("command" in step.interface.reads or is_flow_type(step.step.type) for step in steps):
         return
@@ -243,25 +246,25 @@ def _missing_forms(wired: WiredFlow, sentence: str) -> Iterator[Finding]:
 
 
 def _guessed_word(flow: FlowSpec) -> Iterator[Finding]:
-    """Warn of a word that the model was not sure of: 12 of 19 wrong plans had one, and 2 of 56 right ones."""
+    """Warn of a word of which the model was not sure: 12 of 19 wrong plans had one, and 2 of 56 right ones."""
     if flow.guess:
         yield _warning("PL14", None, f"'{flow.guess}' is a guess", "say it in other words")
 
 
 def _all_steps(wired: WiredFlow) -> Iterator[WiredStep]:
-    """Yield the steps of a flow and of the flows written in them."""
+    """Yield the steps of a flow and of the flows inside them, except saved ones."""
     for step in wired.steps.values():
         yield step
         yield from _all_steps(step.inline) if step.inline is not None else ()
 
 
 def _plain(text: str) -> str:
-    """Return a text in lower case with ~ for the home directory, which is expanded in the default of an input."""
+    """Return a text in lower case, with ~ for the home directory: in an input's default the ~ is expanded."""
     return re.sub(r"\s+", " ", text.replace(os.path.expanduser("~/"), "~/").replace("./", "").casefold())
 
 
 def pruned(wired: WiredFlow) -> FlowSpec:
-    """Return a flow without steps that only fetch what nothing uses, if it is a plain chain. Its last step stays."""
+    """Return a flow without steps that only fetch something unused, if it is a plain chain. The last step stays."""
     flow, edges = wired.flow, [(edge.source, edge.target, edge.action) for edge in wired.flow.edges]
     is_chain = edges == [(*pair, "default") for pair in pairwise(step.id for step in flow.steps)]
     idle = [id for id in unused_steps(wired, {})[:-1] if _only_fetches(wired.steps[id])]
@@ -275,7 +278,7 @@ def pruned(wired: WiredFlow) -> FlowSpec:
 
 
 def _only_fetches(step: WiredStep) -> bool:
-    """Return True for a step that nothing is piped into, and that runs only for what it writes."""
+    """Return True for a step that reads nothing from the pipe, and has no effect but to fetch the values it writes."""
     effects, pipe = step.interface.effects, step.interface.pipe_read
     is_fed = pipe is not None and (pipe.name in step.sources or step.step.fills(pipe.name))
     return bool(effects) and ONLY_GIVES.issuperset(effects) and not (is_fed or step.step.batch or step.step.flow)

@@ -36,7 +36,7 @@ LONGEST = 20_000
 _LONGEST_NAME = 40
 _FORM = "plan 3"
 _MOST = 500
-"""Plans that are kept; the oldest go first."""
+"""The most plans in the cache; the oldest are removed first."""
 
 
 class CachedPlan:
@@ -44,7 +44,7 @@ class CachedPlan:
 
     def __init__(self, sentence: str, prompt: str, model: str, piped: Any = None) -> None:
         name = bytes_digest(encode([_FORM, sentence, prompt, model, piped])) + ".json"
-        self.file = Path(cache_directory() or "/dev/null", "plans", name)  # without a cache the file cannot exist
+        self.file = Path(cache_directory() or "/dev/null", "plans", name)  # without a cache: no such file
 
     def read(self) -> dict[str, Any] | None:
         """Return the plan's IR; None if the file is missing, damaged or another user's."""
@@ -60,13 +60,13 @@ class CachedPlan:
 
 
 def _prune(folder: Path) -> None:
-    files = [file for file in folder.glob("*.json") if len(file.stem) == 64]  # only ours have a digest for a name
+    files = [file for file in folder.glob("*.json") if len(file.stem) == 64]  # the name of a plan is a digest
     for file in sorted(files, key=lambda file: file.lstat().st_mtime_ns)[: max(len(files) - _MOST, 0)]:
         file.unlink(missing_ok=True)
 
 
 class Unplannable(PflowError):
-    """The failure of every try. `draft` is the best try as text, a `line` or else `ir`; empty if it has no flow."""
+    """Raised if every try has failed. `draft` is the text of the best try: its `line`, else its `ir`, else empty."""
 
     def __init__(self, model: str, tries: int, line: str, ir: dict[str, Any] | None, findings: list[Finding]) -> None:
         errors = errors_of(findings)
@@ -92,9 +92,9 @@ def plan_sentence(
     `report` gets short lines on the progress, and the warnings of the limits; `calls` allows each call of the model.
     `timeout` (seconds) is for all tries.
 
-    Raises PflowError: 65 (an Unplannable) if no try passes the rules, 78 if no model can plan, 124 when the time runs
-    out, and what asking a model raises. A refusal, a cut or a failure of the provider is raised at once; any other
-    answer counts as a try.
+    Raises PflowError: 65 (Unplannable) if no try passes the rules, 78 if no model can plan, 124 when the time runs out,
+    and the errors of asking a model. A refusal, a truncated answer or a failure of the provider is raised at once; any
+    other answer counts as a try.
     """
     sentence = checked_sentence(sentence)
     chosen = _choose_model(model, sentence)
@@ -122,7 +122,7 @@ def plan_sentence(
         ir, flow, findings = outcome.result or (None, None, outcome.findings)
         if flow is None:
             raise Unplannable(chosen.model_id, outcome.tries, outcome.line, ir, findings)
-        if not flow.guess:  # a document does not tell its guess, so from the cache it would be in no doubt
+        if not flow.guess:  # the cached document would not have the guess, and so no doubt about it
             cached.write(flow_to_ir(flow))
     for each in findings:
         report(str(each))
@@ -151,7 +151,10 @@ def _choose_model(name: str | None, sentence: str) -> Model:
 
 
 def _judge_answer(said: ModelAnswer, sentence: str, piped: Piped | None) -> tuple[Any, list[Finding]]:
-    """Return the IR as the model wrote it with flow and findings; then the findings that count: errors or doubts."""
+    """Return a result, which is the model's IR, the flow and all findings; and the findings that count for the try.
+
+    These are the doubts if there is a flow, else the errors.
+    """
     ir, findings = read_plan(said, FlowCatalog())
     if ir is None:
         return None, findings
@@ -160,11 +163,11 @@ def _judge_answer(said: ModelAnswer, sentence: str, piped: Piped | None) -> tupl
 
 
 _MIGHT = 0.01
-"""The probability of a refusal from which on the first word of an answer is a guess."""
+"""If a refusal was more probable than this, the first word of an answer is a guess."""
 
 
 def _guessed_beginning(said: ModelAnswer) -> str:
-    """Return the first word of an answer that might as well have been a refusal; else empty."""
+    """Return the first word of the plan if the answer might have been a refusal instead; else ""."""
     might = [share for word, share in said.first_tokens.items() if word[2:] and "cannot".startswith(word)]
     return plan_line(said).partition(" ")[0] if sum(might) > _MIGHT else ""
 
@@ -172,7 +175,7 @@ def _guessed_beginning(said: ModelAnswer) -> str:
 def judge(
     document: dict[str, Any], sentence: str, piped: Piped | None = None, guess: str = ""
 ) -> tuple[FlowSpec | None, list[Finding]]:
-    """Return the flow, named and with its inputs declared, and warnings of the limits; or None and the findings."""
+    """Return the flow with a name and inputs, and the warnings of the limits; if it has errors, None and findings."""
 
     def adjust(flow: FlowSpec) -> None:
         flow.guess = guess
@@ -202,7 +205,7 @@ def check_answer(
         if found := [each for each in check_document(flow) if each.message not in known]:
             return None, [*flow.findings, *found]
         adjust(flow)
-        dialect, flow.dialect = flow.dialect, "pipe"  # so that remedies name flags: the model answers in pipe syntax
+        dialect, flow.dialect = flow.dialect, "pipe"  # the model writes pipe syntax, so remedies have to name flags
         wired = wire(flow)
         findings = check(wired)
         broken = {each.location for each in errors_of(findings)}

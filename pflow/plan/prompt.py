@@ -1,8 +1,8 @@
-"""The prompt of a plan: a system text that is the same for every sentence, and a user turn for each.
+"""The prompt of a plan: a system text, the same for all sentences, and a user turn for each sentence.
 
-The beginning (beginning.txt) has a line for each node that ships, rules and examples; after it come the user's own
-nodes. The user turn has examples near the sentence, chosen from examples.txt, and the nodes that may fit. No prompt
-tells a secret, or an item of a node that only a person chooses.
+The system text is beginning.txt, with a line for each bundled node, rules and examples, and after it the user's own
+nodes. The user turn has examples near the sentence, chosen from examples.txt, and nodes that may fit. A prompt never
+has a secret, or an item of a node that only a person chooses.
 """
 
 import re
@@ -32,20 +32,20 @@ from pflow.values.jsontext import encode, text_of
 from pflow.values.secrets import MASK, hider, is_secret_name
 
 Hide = Callable[[str], str]
-"""Masks secrets in a text."""
+"""A function that masks secrets in a text."""
 
 _LONGEST_DOC = 200
 _NO_MARKS = str.maketrans("<>`", "\u2039\u203a'")
 
 _GLOSS = 5
-"""The most words of a node's summary in its line: a model on a laptop reads some 25 tokens a second."""
+"""The most words of a node's summary in its line, since a model on a laptop reads some 25 tokens a second."""
 
 _CUT = re.compile(r"[:;.,('\u2019]| by | as | with | without | that | which | through | at | between | including ")
 _ARTICLES, _SMALL = {"a", "an", "the"}, {"of", "in", "from", "on", "to", "or", "and", "into"}
 
 
 def node_line(name: str, interface: Interface, hide: Hide) -> str:
-    """Return a node's name, the flags that no pipe fills, an action, and a few words if the name does not say enough.
+    """Return a node's line: name, flags that the pipe does not fill, an action, and a few words if the name needs them.
 
     For example: `git-tag --name=: tag commit of git repository`.
     """
@@ -56,7 +56,7 @@ def node_line(name: str, interface: Interface, hide: Hide) -> str:
 
 
 def _is_shown(field: Field) -> bool:
-    """Return True for an item that a line names: a required one that no pipe fills, or one that takes a bare word."""
+    """Return True for an item in a node's line: it is required and not from the pipe, or it takes a bare word."""
     is_needed = field.required and "pipe" not in field.marks
     return not field.is_secret and (is_needed or (field.marks >= {"own", "word"} and field.is_textual))
 
@@ -71,7 +71,7 @@ def _gloss(name: str, summary: str) -> str:
 
 
 def interface_text(name: str, interface: Interface, hide: Hide) -> str:
-    """Return an interface in the form of its docstring, a line for each item, without items that a person chooses."""
+    """Return an interface as its docstring has it, a line for each item, without items that only a person chooses."""
     about = account_of(interface, lambda field: _is_choice(name, field))
     text = [f"{name}: {_line(about['summary'], hide)}"]
     if about["open"]:
@@ -93,7 +93,7 @@ def interfaces_text(wired: WiredFlow) -> str:
 
 
 def _is_choice(name: str, field: Field) -> bool:
-    """Return True for an item that a person chooses: a plan that has it would lose it again (drop_choices)."""
+    """Return True for an item that only a person chooses: drop_choices would remove it from a plan."""
     is_persons = field.kind == "param" and is_choice(name, field.name)
     return bool(field.env) or field.name == "allow_no_answer" or is_persons
 
@@ -109,13 +109,13 @@ def _item(name: str, item: dict[str, Any], hide: Hide) -> str:
 
 
 def _line(text: str, hide: Hide) -> str:
-    """Put others' words on one line, without marks that a model could take for the end of a part of the prompt."""
+    """Put foreign text on one line, without marks that a model could take for the end of a part of the prompt."""
     return shorten(hide(clean(text)), _LONGEST_DOC).translate(_NO_MARKS)
 
 
 _ROOM_OWN = 700
-"""Characters for the user's own nodes in the system text, some 160 tokens. If they need more, each task has only the
-nearest nodes."""
+"""The most characters for the user's own nodes in the system text, some 160 tokens. If they need more, the nearest
+ones go into each user turn instead."""
 
 _OWN = "\n\nThe user's own nodes, the first choice where they fit:\n"
 
@@ -127,13 +127,13 @@ _MOST_FINDINGS, _LONGEST_ANSWER = 8, 1_200
 
 CANNOT = "\nFlow: cannot: "
 _EXAMPLES = 2
-"""The number of examples near the sentence that stand before it."""
+"""The number of examples near the sentence in its user turn."""
 
 _LEAST_LIKE, _LIKE_BEST = 0.12, 0.5
-"""The least nearness of an example to the sentence, by itself and as a share of the nearest one's."""
+"""The least score of an example's likeness to the sentence, and the least share of the best example's score."""
 
 _FITTING, _LEAST_NEAR, _OF_BEST = 4, 0.17, 0.4
-"""The most nodes that are said to fit, and their least nearness, by itself and as a share of the nearest one's."""
+"""The most nodes that are said to fit, their least score, and the least share of the best node's score."""
 
 _NEAREST_FLOWS, _NEAREST_NODES = 3, 5
 """The number of flows and nodes that are named if no model can plan: a sentence needs one flow, or several nodes."""
@@ -145,7 +145,7 @@ _VALUE = re.compile(r"https?://\S+|\S+@\S+|[\w.~*-]*/[\w./~*-]*|[\w*-][\w*.-]*\.
 class Prompt:
     """A model's prompt. `system` and `digest` are the same for all sentences until a node or flow changes.
 
-    `kinds` are the interfaces of the nodes and flows that a plan may use, by type; `own` has the lines of the user's.
+    `kinds` has the interfaces of the nodes and flows that a plan may use, by type; `own` the lines of the user's own.
     """
 
     system: str
@@ -164,7 +164,7 @@ class Prompt:
         return "\n".join([*examples, *fitting, *([str(piped)] if piped else []), f"Task: {sentence}", "Flow:"])
 
     def _fitting(self, sentence: str) -> list[str]:
-        """Return the user's nodes near the sentence: names, or lines if the system text does not have them."""
+        """Return the user's nodes near the sentence: their names, or their lines if the system text has none."""
         is_told = _is_short(self.own)
         found = (nearest_by_words if is_told else nearest)(
             _VALUE.sub(lambda value: value[0].rpartition(".")[2], sentence),
@@ -175,8 +175,8 @@ class Prompt:
         return [line.partition(": ")[0] for line in near] if is_told else near
 
     def likely_types(self, sentence: str) -> dict[str, Interface]:
-        """Return the nodes for the grammar of a sentence; near an example of a refusal, those that share a word with
-        it.
+        """Return the nodes for the grammar of a sentence. If the sentence is near an example of a refusal, return only
+        nodes that share a word with it.
 
         Of eight tasks that no node can do, a 1.5B model refused none with all nodes, and seven with these.
         """
@@ -187,8 +187,8 @@ class Prompt:
         return {name: each for name, each in self.kinds.items() if said & {*words(about[name])}}
 
     def correction(self, task: str, line: str, findings: Sequence[Finding]) -> str:
-        """Return a user turn that stands by itself: the wrong line, its findings, the interfaces of its nodes, and the
-        user turn of the `task`.
+        """Return a complete user turn: the wrong line, its findings, the interfaces of its nodes, and the user turn of
+        the `task`.
         """
         wrong = f"{shorten(line, _LONGEST_ANSWER)}\n{listed(findings)}"
         named = [name for name in self.kinds if re.search(rf"(?<![\w:-]){re.escape(name)}(?![\w-])", wrong)]
@@ -233,7 +233,7 @@ def _node_types(saved: Iterable[SavedFlow]) -> Iterator[tuple[str, NodeType]]:
 
 
 _SECOND_NAMES = ("summarise-text",)
-"""Nodes that have another name too, under which a plan has them."""
+"""Second names of nodes, which no plan uses."""
 
 
 def _is_short(own: Mapping[str, str]) -> bool:
@@ -250,8 +250,8 @@ def _read(name: str) -> str:
 
 
 def near_examples(sentence: str) -> list[str]:
-    """Return the examples like a sentence, nearest first: with the same kind of values, a URL, a file or neither, and
-    with words of it. If the nearest one is a refusal, only refusals.
+    """Return the examples like a sentence, nearest first: they share words with it and have the same kind of value (a
+    URL, a file or neither). If the nearest one is a refusal, return only refusals.
     """
     kind = _kind_of(sentence)
     pool = [each for each in _examples().items() if _kind_of(each[1][0]) == kind]
@@ -268,13 +268,13 @@ def _kind_of(sentence: str) -> int:
 
 @cache
 def _examples() -> dict[str, list[str]]:
-    """Return the examples, each with its task and the further words by which it is found."""
+    """Return the examples, each with its task and further words to find it by."""
     parts = [each.split("\n") for each in f"\n{_read('examples')}".split("\nTask: ")[1:]]
     return {f"Task: {task}\n{flow}": [task, *words] for task, flow, *words in parts}
 
 
 def _alike(text: str) -> str:
-    """Replace a text's values by words for their kind: a URL's host, a file's extension, the number of files."""
+    """Replace the values in a text by words that examples share: a host, a file's extension, the number of files."""
     found = [each for each in _VALUE.findall(text) if "@" not in each]
     urls = [f"urlvalue {host}" for host in re.findall(r"//(?:www\.)?([\w-]+)", " ".join(found))]
     files = [each for each in found if "//" not in each and "*" not in each]
@@ -284,7 +284,7 @@ def _alike(text: str) -> str:
 
 
 def saved_flows() -> list[SavedFlow]:
-    """Return every readable saved flow by name. Unreadable ones are reported, since planning can do without."""
+    """Return every readable saved flow by name. Unreadable ones are only reported, since planning can go on."""
     try:
         return readable(list_saved(), "pflow")
     except PflowError as error:

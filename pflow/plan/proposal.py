@@ -1,4 +1,4 @@
-"""A flow that is proposed to a person: the text that shows it, and the dialogue: run it, edit it, save it, leave it."""
+"""A flow that is proposed to a person: the text about it, and the dialogue to run, edit, save or leave it."""
 
 from collections.abc import Callable, Iterable
 from contextlib import suppress
@@ -42,10 +42,10 @@ from pflow.values.jsontext import encode
 
 
 class Proposal:
-    """A `flow`, the `words` of a run of it, and `wired`: the flow with the values of these words in it.
+    """A `flow`, the flags of its run (`words`), and `wired`: the flow with the values of these flags in it.
 
-    `values` are those of the inputs, except the piped one. `findings` are those of the flow with its flags. `doubts`
-    say how it may differ from the `sentence` that it was planned from; a flag that gives the missing value settles one.
+    `values` are the values of the inputs, except the piped one. `findings` are the findings of `wired`. `doubts` are
+    its possible differences from the `sentence` that it was planned from; a flag with the missing value removes one.
     """
 
     def __init__(self, flow: FlowSpec, words: list[str], sentence: str = "") -> None:
@@ -66,12 +66,12 @@ class Proposal:
         }
 
     def edited(self, flow: FlowSpec) -> "Proposal":
-        """Propose the same run of an edited flow, which has the values of the flags in it and is in no doubt."""
+        """Propose the same run of an edited flow, which has the values of the flags in it. It has no doubts."""
         return Proposal(flow, _words_of_run(self.flags))
 
 
 def with_flags(flow: FlowSpec, wired: WiredFlow, inputs: RunInputs) -> FlowSpec:
-    """Return the flow with the values of flags in it: those of inputs as defaults, the others in their steps."""
+    """Return the flow with the values of flags in it: as defaults of inputs, and in the steps."""
     changed = flow.copied()
     for step in changed.steps:
         for written, flags in ((step.inputs, inputs.data), (step.params, inputs.params)):
@@ -99,7 +99,7 @@ Account = dict[str, Any]
 
 _NAME, _DRAFT = 40, 20_000
 _QUIET = ("default", "nothing")
-"""Origins of reads that are left out: they are unset, and do not tell what the step does."""
+"""Origins whose reads are left out: they are unset, and say nothing about the step."""
 
 
 def show(text: str) -> None:
@@ -143,7 +143,7 @@ def explained(proposal: Proposal) -> str:
 
 
 def findings_text(findings: Iterable[Finding]) -> str:
-    """Return a line a finding."""
+    """Return a line for each finding."""
     return "".join(f"  {clean(str(each))}\n" for each in findings)
 
 
@@ -157,7 +157,7 @@ def draft_text(draft: str, findings: Iterable[Finding]) -> str:
 
 
 def _pipe(proposal: Proposal, width: int, colour: Colour) -> list[str]:
-    """Return the flow in pipe syntax, or as JSON if that cannot say it: whatever runs is shown whole."""
+    """Return the whole flow in pipe syntax, or as JSON if pipe syntax cannot express it."""
     try:
         lines = pipe_lines(pipe_of(proposal.wired, proposal.values).rstrip("\n"))
     except PflowError as error:
@@ -189,7 +189,7 @@ def _input_value(values: dict[str, Any], need: Account) -> str:
 
 
 def _origins(origins: list[Account], values: dict[str, Any]) -> str:
-    """Return a value's origin in words, after the value itself if the words would shorten it."""
+    """Return a value's origin in words. If the words shorten the value, the whole value comes first."""
     first, words = origins[0], origins_text(origins)
     if first["from"] == "constant" and isinstance(first["value"], str):
         return clean(first["value"])
@@ -216,7 +216,9 @@ _HELP = """\
 
 
 class Dialogue:
-    """The dialogue with a person about a plan. `proposal` has its last edit; `is_saved` is true if that was saved."""
+    """The dialogue with a person about a plan. `proposal` is the plan after the last edit; `is_saved` is true if it was
+    saved.
+    """
 
     def __init__(self, proposal: Proposal, terminal: Terminal) -> None:
         self.proposal = proposal
@@ -224,7 +226,7 @@ class Dialogue:
         self.is_saved = False
 
     def decide(self) -> bool:
-        """Show the plan, ask, and do what the person answers; return True if the plan is to run."""
+        """Show the plan, ask the person, and act on the answer; return True if the plan is to run."""
         acts: dict[str, Callable[[], None]] = {"e": self._edit, "s": self._save}
         acts["x"] = lambda: show(explained(self.proposal) + "\n")
         self._show()
@@ -233,12 +235,12 @@ class Dialogue:
         return key != "n"
 
     def _show(self) -> None:
-        """Show the plan, and discard what was typed before: an early y must not run a plan that nobody has seen."""
+        """Show the plan, and discard keys typed before: an early y must not run a plan that the person has not seen."""
         show(proposal_text(self.proposal))
         self.terminal.discard_typed()
 
     def _edit(self) -> None:
-        """Let the person edit the plan until it passes the rules, or keep it as it was."""
+        """Let the person edit the plan until it passes the rules, or give up the edit."""
         before, name = editable_text(self.proposal)
         text = before
         while True:
@@ -251,7 +253,7 @@ class Dialogue:
                     return
             except PflowError as error:
                 say_error("pflow", error)
-                if error.exit not in (BAD_DATA, USAGE):  # the editor or its file failed, and would again
+                if error.exit not in (BAD_DATA, USAGE):  # the editor or its file failed, and would fail again
                     return
             if self.terminal.choose(_AGAIN, {"e": "edit", "b": "back"}, otherwise="b") == "b":
                 return
@@ -278,7 +280,7 @@ class Dialogue:
                     return
             except PflowError as error:
                 say_error("pflow", error)
-                if error.exit != BAD_DATA:  # it cannot be written, under any name
+                if error.exit != BAD_DATA:  # another name would not help: it cannot be written
                     return
 
     def _keep(self, name: str) -> bool:
@@ -306,7 +308,7 @@ def editable_text(proposal: Proposal) -> tuple[str, str]:
     """Return a plan as text to edit, in pipe syntax with the inputs' values or else as IR, and a name for its file."""
     flow = proposal.wired.flow
     with suppress(PflowError):
-        if not flow.outputs:  # pipe syntax has no outputs, so an edit would lose them
+        if not flow.outputs:  # pipe syntax has no outputs, so they would be lost
             about = f"# {clean(flow.description)}\n" if flow.description else ""
             return f"{about}{pipe_of(proposal.wired, proposal.values).rstrip()}\n", "plan.pflow"
     return write_json(flow_to_ir(flow)), "plan.pflow.json"
@@ -325,7 +327,7 @@ def read_edited(text: str, proposal: Proposal) -> tuple[FlowSpec, list[Finding]]
 
 
 def _keep_unedited(flow: FlowSpec, shown: FlowSpec, before: WiredFlow, text: str) -> None:
-    """Give a flow, read from an edited `text`, what the edit left as it was `shown`, and the inputs that it uses."""
+    """Give a flow, read from an edited `text`, the parts of `before` that the edit did not change, and its inputs."""
     merged = build_flow(merge_edit(flow_to_ir(before.flow), flow_to_ir(shown), flow_to_ir(flow), text))
     flow.outputs, flow.max_visits = merged.outputs, merged.max_visits
     for step, each in zip(flow.steps, merged.steps, strict=True):

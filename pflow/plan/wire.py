@@ -42,9 +42,9 @@ _MOST = 40
 
 @dataclass
 class Gap:
-    """A read without a mapping, the types of its candidates by their paths, and the `source` that it gets.
+    """A read without a mapping, the types of its candidates by their paths, and the chosen `source`.
 
-    Without it the flow is wrong if `is_needed`.
+    If it `is_needed`, the flow breaks a rule without a source.
     """
 
     step: str
@@ -75,7 +75,7 @@ class Gap:
 
 
 class Wiring:
-    """A flow being wired: the gaps that are `filled` and those that are `left`, and the flow's errors so far."""
+    """A flow that is being wired: the gaps that are `filled`, the gaps that are `left`, and the flow's errors."""
 
     def __init__(self, old: WiredFlow) -> None:
         self.old, self.flow = old, mapped(old, [])
@@ -87,7 +87,7 @@ class Wiring:
         self.is_closed = not any(each.node_type is None or each.interface.open for each in old.steps.values())
 
     def fill(self) -> None:
-        """Fill the gaps with one clear source, last step first: its mappings decide which earlier writes are unused."""
+        """Fill the gaps that have one clear source. Begin at the last step: its mappings use up earlier writes."""
         for id in reversed(self.flow.graph.order):
             for field in reversed(self.flow.steps[id].interface.reads.values()):
                 gap = self._gap(self.flow.steps[id], field)
@@ -95,7 +95,7 @@ class Wiring:
                     self.left.insert(0, gap)
 
     def add(self, gaps: Sequence[Gap]) -> bool:
-        """Add mappings to the flow and return True, unless they break a rule that the flow keeps without them."""
+        """Add mappings to the flow and return True, unless they break a rule that the flow does not break now."""
         flow = mapped(self.flow, gaps)
         errors = errors_of(check(flow))
         if {(each.rule, each.location) for each in errors} - {(each.rule, each.location) for each in self.errors}:
@@ -107,10 +107,10 @@ class Wiring:
         return True
 
     def _gap(self, wired: WiredStep, field: Field) -> Gap | None:
-        """Return the gap at a read, with a source if name, pipe or type leave one; None if there is no gap."""
+        """Return the gap at a read, with a source if its name, the pipe or its type decide it; None without a gap."""
         step, key, inputs = wired.step, field.name, self.flow.flow.inputs
         gap = Gap(wired.id, field, self._candidates(wired, field), is_needed=bool(inputs))
-        if key in step.input_mappings:  # a person meant something by it, so its source is chosen, not guessed
+        if key in step.input_mappings:  # a person wrote it on purpose, so its source must be chosen, not guessed
             gap.is_needed = True
             return gap if any(each.location == gap.place for each in self.errors) and key not in step.inputs else None
         is_item = step.batch is not None and key == step.batch.item
@@ -128,7 +128,7 @@ class Wiring:
     def _candidates(self, wired: WiredStep, field: Field) -> dict[Path, Type]:
         """Return the sources that a read has on every path to its step: inputs, then writes, latest first.
 
-        An [explicit] read, such as a file's path or a command, gets inputs alone: no step's result may decide them.
+        An [explicit] read, such as a file's path or a command, has only inputs: no step's result may decide it.
         """
         parts = [part for whole in self._sources(wired, field) for part in _parts(*whole)]
         written = wired.step.input_mappings.get(field.name)
@@ -151,7 +151,7 @@ class Wiring:
         return _only(gap, [path for path in named if len(path) < 3] or named, "it has the read's name")
 
     def _by_pipe(self, gap: Gap) -> Gap | None:
-        """Fill the gap with what a pipe would carry to it: several paths if several branches lead to its step."""
+        """Fill the gap with the value that a pipe would carry there: several paths if several branches lead there."""
         carriers = self.carriers[gap.step]
         if "pipe" not in gap.field.marks or gap.step not in self.surely_fed or STDIN in carriers:
             return None
@@ -165,7 +165,7 @@ class Wiring:
         return gap
 
     def _by_unused_write(self, gap: Gap) -> Gap | None:
-        """Fill the gap with a write that nothing uses, if the read takes an older value or none (PF18)."""
+        """Fill the gap with an unused write, if the read now takes an older value or no value (PF18)."""
         for dropped in [*self.dropped, *dropped_answers(self.flow)]:
             if (dropped.reader, dropped.field.name) == (gap.step, gap.field.name):
                 gap.source, gap.why = newer_source(self.flow, dropped) or "", "it is what the pipe carries there"
@@ -173,7 +173,7 @@ class Wiring:
         return None
 
     def ask(self, file: FlowFile, options: ChangeOptions) -> None:
-        """Have a model choose sources for the gaps that are left. Without a model, a passing flow stays as it is."""
+        """Ask a model to choose sources for the gaps that are left. Without a model, a flow that passes stays as is."""
         names = [str(gap) for gap in self.left if gap.is_needed] or [str(gap) for gap in self.left]
         try:
             model = choose_capable(options.model, f"wire {', '.join(names)} in '{file}'")
@@ -227,8 +227,8 @@ def mapped(flow: WiredFlow, gaps: Sequence[Gap]) -> WiredFlow:
 def main(words: Sequence[str], options: ChangeOptions) -> int:
     """Wire the flow that the words name, and return the exit code.
 
-    Raises PflowError: 65 for errors that mappings cannot fix, 78 if only a model could choose and no model is capable,
-    and what asking a model raises.
+    Raises PflowError: 65 for errors that mappings cannot fix, 78 if a model has to choose and none is capable, and the
+    errors of asking a model.
     """
     file, old = open_flow(words, options, "wire")
     wiring = Wiring(old)
@@ -258,11 +258,11 @@ def _only(gap: Gap, found: list[Path], why: str) -> Gap | None:
 
 
 _SOURCE = re.compile(r"([\w-]+\.\w+)[`\"]* *[=:] *[`\"]*([^\s;,`\"}]+)")
-"""A source in an answer: `STEP.READ = SOURCE`, or the same as a member of JSON, which models write unasked."""
+"""A source in an answer: `STEP.READ = SOURCE`, or a member of JSON with the same parts, which some models write."""
 
 
 def _grammar(gaps: list[Gap]) -> str:
-    """Return the grammar of the lines that name a source for each of these gaps, as GBNF."""
+    """Return the grammar, in GBNF, of an answer with a line for each gap that names its source."""
     lines = [
         f'( {quote(f"{gap} = ")} ( {" | ".join(map(quote, gap.texts))} ) "; " ){"" if gap.is_needed else "?"}'
         for gap in gaps

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     Amounts = dict[str, float]
     """Numbers of `calls`, `tokens` and dollars (`cost`); those without a limit may be missing."""
 
-    Gate = Callable[[str, dict[str, Any]], Any]
+    BudgetGate = Callable[[str, dict[str, Any]], Any]
     """A function that asks the budget of a run (pflow.driver.budget) or the limiter of a map, by a question's name.
 
     `begin` returns the ticket of a call, or None while the call has to wait. `reserved` returns the amounts reserved
@@ -161,7 +161,7 @@ class Calls:
     every other item would meet too.
     """
 
-    def __init__(self, gate: Gate = unlimited, *, is_priced: bool = False, in_map: bool = False) -> None:
+    def __init__(self, gate: BudgetGate = unlimited, *, is_priced: bool = False, in_map: bool = False) -> None:
         self.gate = gate
         self.is_priced = is_priced
         self.in_map = in_map
