@@ -1,4 +1,4 @@
-"""pflow plan --edit: change a flow as a sentence says. The answer of a model is the whole flow, and judged as a plan."""
+"""pflow plan --edit: change a flow as a sentence says. A model answers with the whole flow, judged as a plan is."""
 
 from collections.abc import Iterator, Sequence
 
