@@ -13,7 +13,7 @@ _TYPES = {"bool": click.BOOL, "int": click.INT, "float": click.FLOAT, "path": cl
 
 
 class ClickCommand(click.Command):
-    """A click command. Its words are parsed by `parse`, in the same way as a stage's, and converted by click."""
+    """A click command. `parse` parses its words, as those of a stage, and click converts the values."""
 
     def __init__(self, spec: CommandSpec, work: Callable[..., Any], parse: Callable[..., dict[str, Any]]) -> None:
         params = [_parameter(each) for each in [*spec.flags, *spec.arguments]]
@@ -34,7 +34,7 @@ class ClickCommand(click.Command):
 
 
 class Parameter(click.Parameter):
-    """A click parameter that makes one value from all texts of a flag, as the declaration says."""
+    """A click parameter that makes one value of all texts of a flag, as the flag is declared."""
 
     field: Field
 
@@ -51,7 +51,7 @@ class Argument(Parameter, click.Argument):
 
 
 def _parameter(field: Field) -> click.Parameter:
-    """Return click's parameter for a declaration. A flag whose value may be left out has click's `flag_value`."""
+    """Return click's parameter for a declaration. A flag with an optional value has click's `flag_value`."""
     type, is_list = field.type.items or field.type, field.type.name == "list"
     is_switch = field.type.name == "bool" and not field.word
     about: dict[str, Any] = {"metavar": metavar(field) or None, "required": field.required}

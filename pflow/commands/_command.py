@@ -1,4 +1,4 @@
-"""A command as data: its declaration, the parsing of its words, and the flags that several commands have.
+"""A command as data: its declaration, the parsing of its words, and flags that several commands share.
 
 This module does not load click, which takes 40 ms, so that pflow --help and pflow nodes stay quick.
 """
@@ -33,17 +33,17 @@ FRESH = Flag("fresh", "ask the model again, even if it planned the sentence befo
 
 
 def own(flag: Flag, doc: str = "", **facts: Any) -> Flag:
-    """Return a copy of a common flag for a command, which may have other words, another letter, range or default."""
+    """Return a copy of a common flag for a command; its text, letter, range or default may differ."""
     return flag.but(**facts, kind=OPTION, doc=doc or flag.doc)
 
 
 class Command:
     """A command of pflow. It decorates the function that does the work, which gets the values of the declared items.
 
-    `doc` is the docstring of the command's file and begins with its name; `epilog` is a note in its help. The function
-    gets undeclared flags, as they were typed, under the name `others`; without that name they are refused. `refused`
-    says why a flag of `pflow run` is of no use here. With `of_run`, flags that a run has too come as one `flags`. A
-    `quick` command runs without click.
+    `doc` is the docstring of the command's file and begins with its name; `epilog` is a note in its help. `others` is
+    the name of the argument that gets undeclared flags, as they were typed; without it they are refused. `refused` has
+    the reason for each flag of `pflow run` that is of no use here. With `of_run`, the flags that a run has too come as
+    one argument `flags`. A `quick` command runs without click.
     """
 
     work: Callable[..., int | None]
@@ -73,12 +73,12 @@ class Command:
         return self.work(**{f"{name}_" if iskeyword(name) else name: value for name, value in values.items()})
 
     def parse(self, words: list[str], convert: Callable[..., Any] = value_of) -> dict[str, Any]:
-        """Return the values of the words, made by `convert`. Raises PflowError (2) for the first wrong word."""
+        """Return the values of the words, converted by `convert`. Raises PflowError (2) for the first wrong word."""
         fields, found = self.spec.fields, dict[str, Any]()
         if is_of_flow(self.spec):
             words, found[self.spec.arguments[-1].name] = own_words(self.spec, words)
         if self.others:
-            has_list = any(word.type.name == "list" for word in self.spec.arguments)  # it takes what follows a flag
+            has_list = any(word.type.name == "list" for word in self.spec.arguments)  # it takes the words after a flag
             words, found[self.others] = known_words(words, fields, is_open=not has_list)
         texts = take_words(words, fields | self.refused)
         there = texts.keys() | {name for name, value in found.items() if value}
@@ -103,7 +103,7 @@ class Command:
 
 
 def known_words(words: list[str], fields: Mapping[str, Field], *, is_open: bool = False) -> tuple[list[str], list[str]]:
-    """Split the words into known ones and undeclared flags; with `is_open`, the values of these go with them."""
+    """Split the words into known ones and undeclared flags; with `is_open`, undeclared flags keep their values."""
     known, others = list[str](), list[str]()
     for found, group in groups(words, fields, is_open=is_open):
         (others if not found and is_flag(group[0]) else known).extend(group)
@@ -111,15 +111,12 @@ def known_words(words: list[str], fields: Mapping[str, Field], *, is_open: bool 
 
 
 def is_of_flow(spec: CommandSpec) -> bool:
-    """Return True if a command's last words are a flow.
-
-    Its flags then stand before several steps, on either side of one word, and among the flags of one step.
-    """
+    """Return True if a command's last words are a flow, so that `split_flow` finds the command's flags."""
     return any(word.tab == kinds.FLOW and word.type.name == "list" for word in spec.arguments[-1:])
 
 
 def own_words(spec: CommandSpec, words: list[str]) -> tuple[list[str], list[str]]:
-    """Split the words into the command's own and those of the flow that follows them, if there is one."""
+    """Split the words into the command's own words and the words of the flow after them, if there is one."""
     if not is_of_flow(spec):
         return words, []
     from pflow.driver.arguments import split_flow
@@ -142,7 +139,7 @@ def run_command(command: Command, words: list[str], **more: Any) -> int:
 
 
 def say_in_json(words: list[str], error: PflowError) -> bool:
-    """Print an error as JSON if --json is among a command's own flags, and return True if it is.
+    """Print an error as JSON and return True if --json is among a command's own flags; else return False.
 
     Nothing is printed if stdout has output already.
     """
@@ -150,16 +147,16 @@ def say_in_json(words: list[str], error: PflowError) -> bool:
     from pflow.completion.names import read_table
 
     name = f"pflow {words[0]}"
-    spec = read_table([name])[name]  # not from the command's own module, whose import may be what failed
+    spec = read_table([name])[name]  # not from the command's module, whose import may have failed
     is_wanted = is_asked("json", own_words(spec, words[1:])[0], spec.fields)
     if is_wanted and 1 not in written_to:
-        with Ignoring(ClosedPipe, PflowError):  # nobody reads stdout, and the error is on stderr already
+        with Ignoring(ClosedPipe, PflowError):  # if stdout is closed, the error is on stderr all the same
             print_json({"error": error_document(error, words[0])})
     return is_wanted
 
 
 def error_document(error: PflowError, command: str) -> dict[str, Any]:
-    """Return an error as a document: message, hint, exit code, names that may have been meant, details."""
+    """Return an error as a document: message, hint, exit code, names that the user may have meant, details."""
     about: dict[str, Any] = {"message": error.message, "hint": error.hint, "exit": error.exit, "command": command}
     if near := names_meant(error.hint):
         about["near"] = near

@@ -20,11 +20,11 @@ _RUNS = ("run", "resume", "replay")
 """The commands that run a flow; with -q they need no stdout."""
 
 _LATE = ("install", "uninstall", "update")
-"""The newer commands. A user may have saved a flow under such a name before there was the command."""
+"""The newer commands. A user may have saved a flow under such a name before the command existed."""
 
 
 def run(words: list[str]) -> int:
-    """Do what the words ask for, and return the exit code."""
+    """Run the command line `words`, and return the exit code."""
     closed = secure_standard_files()
     try:
         return _run(words, closed)
@@ -39,8 +39,8 @@ def run(words: list[str]) -> int:
 def _fail(words: list[str], error: PflowError, *, debug: bool = False) -> int:
     """Print an error, also as JSON for a command with --json. (The --json of a run is the form of its store.)
 
-    Whatever prints a store also prints an error document, as does `pflow trace` of a store if its words are wrong. But
-    nothing is written to a file: the shell may have taken the > of a separator for a redirection.
+    Words that would print a store also print an error document; so does `pflow trace` of a store if its words are
+    wrong. But nothing is written to a file, since the shell may have taken the > of a separator for a redirection.
     """
     from pflow.values.secrets import mask_flags
 
@@ -68,7 +68,7 @@ def _fail(words: list[str], error: PflowError, *, debug: bool = False) -> int:
 def _run(words: list[str], closed: list[int]) -> int:
     """Run the words as pipe syntax, a command, a node, a saved flow or a sentence, whichever fits first.
 
-    `closed` are the standard files that were closed at the start; a flow or node gets them closed again.
+    `closed` are the standard files that were closed at the start; they are closed again before a flow or node runs.
     """
     asked = [word for word in words[1:] if word != "--"] if words[:1] == ["help"] else []
     is_help = len(asked) == 1 and _has_own_help(asked[0])
@@ -102,7 +102,7 @@ def _run(words: list[str], closed: list[int]) -> int:
 
 
 def _print_help_or_version(words: list[str]) -> int:
-    """Print pflow's help or version, even beside wrong flags. Raises PflowError (2) if neither is asked for."""
+    """Print pflow's help or version, even with wrong flags. Raises PflowError (2) if the words ask for neither."""
     from pflow.commands.help import DRIVER, driver_help
     from pflow.stage.flags import values_of
     from pflow.stage.words import is_asked, take_words
@@ -116,7 +116,7 @@ def _print_help_or_version(words: list[str]) -> int:
 
 
 def _has_own_help(word: str) -> bool:
-    """Return True if `pflow help` should ask the word itself for help: it has a name or is pipe syntax, not a page."""
+    """Return True if `pflow help WORD` should run WORD --help: WORD can be run, and is not the name of a page."""
     from pflow.catalog.registry import saved_flow
 
     is_known = len(word.split()) > 1 or word in names_in("commands") or _find_program(word) is not None
@@ -125,7 +125,7 @@ def _has_own_help(word: str) -> bool:
 
 def _is_pipe(words: list[str]) -> bool:
     if not any(map(separates, words)) and not {" ", "\t", "\n"} & set(words[0]):
-        return False  # decided without the modules of pipe syntax, which most commands need not load
+        return False  # so most commands need not load the modules of pipe syntax
     if os.path.isfile(words[0]):
         return False
     from pflow.flow.pipe.scan import is_pipe
@@ -144,7 +144,7 @@ def _check_redirection(words: list[str], *, is_node: bool) -> None:
 
 
 def _is_written_down(word: str) -> bool:
-    """Return True for a word that is a whole flow, after which a > is a redirection that was meant."""
+    """Return True for a word that is a whole flow: a > after it is meant as a redirection."""
     return " " in word or "/" in word or word.endswith(".json") or os.path.isfile(word)
 
 
@@ -161,7 +161,7 @@ def _run_saved_flow_or_sentence(words: list[str], closed: list[int]) -> int:
     for name in (
         words[0],
         words[0].removeprefix("pflow-"),
-        # The program that `pflow save --command` makes is called pflow-NAME.
+        # `pflow save --command` makes a program called pflow-NAME.
     ):
         if saved_flow(name) is not None:
             return _run_flow([name, *words[1:]], closed)
@@ -206,7 +206,7 @@ def _run_flow(words: list[str], closed: list[int]) -> int:
 
 
 def _say_flow_is_shadowed(word: str) -> None:
-    """Say once how to run a user's saved flow whose name has since become a command."""
+    """Print once how to run a user's saved flow whose name has become a command."""
     from pflow.catalog.registry import own_flow
     from pflow.files.atomic import write_cached
     from pflow.files.directories import state_directory
@@ -218,22 +218,22 @@ def _say_flow_is_shadowed(word: str) -> None:
 
 
 def _close_again(closed: list[int]) -> None:
-    """Close standard files again, so that the flow or program that runs next finds them closed."""
+    """Close standard files again, so that the next flow or program finds them closed."""
     for fd in closed:
         os.close(fd)
 
 
 def _run_program(program: str, word: str, words: list[str], *, is_help: bool) -> int:
-    """Run a Python class, a pack's program, or a program with an interface as a stage; replace us with any other.
+    """Run a Python class, a pack's program, or a program with an interface as a stage; exec any other program.
 
-    Raises PflowError (66) for the help of a program without an interface, since only running it would tell.
+    Raises PflowError (66) for the help of a program without an interface, which pflow would have to run.
     """
     name = os.path.splitext(os.path.basename(program).removeprefix("pflow-"))[0]
     name = name.replace("_", "-") if program.endswith(".py") else name
     from pflow.catalog.node_type import has_interface
     from pflow.catalog.packs import pack_of
 
-    if os.path.dirname(os.path.dirname(program)) == PACKAGE:  # we are in a zipapp, which has no executables for nodes
+    if os.path.dirname(os.path.dirname(program)) == PACKAGE:  # in a zipapp there are no executables for nodes
         sys.argv = [f"pflow-{name}", *words]
         _run_bundled(program, name)
     if program.endswith(".py") or has_interface(program) or pack_of(os.path.abspath(program)):
@@ -277,7 +277,7 @@ def _run_command(word: str, words: list[str]) -> int:
 def _find_program(word: str) -> str | None:
     if "/" in word:
         return word if _is_node_file(word) else None
-    word = word.removeprefix("pflow-")  # a guard calls the program that it watches by its full name
+    word = word.removeprefix("pflow-")  # a guard starts its program by the full name
     if not word or word.startswith("-"):
         return None
     from pflow.catalog.find import BUNDLED, STORE_COMMAND, find_node, launcher
@@ -299,7 +299,7 @@ def _is_node_file(file: str) -> bool:
 def is_sentence(text: str) -> bool:
     """Return True if a text is a sentence for a model, which costs money.
 
-    It is not one if its first word (after `pflow`) is a misspelt node, or is followed by a flag or a separator.
+    It is no sentence if its first word (after `pflow`) is a misspelt node, or if a flag or a separator follows it.
     """
     from pflow.flow.pipe.scan import is_flag_in_text, is_misspelt_step
 
@@ -309,6 +309,6 @@ def is_sentence(text: str) -> bool:
 
 
 def _words_of(text: str) -> list[str]:
-    """Split a text into words, without the `pflow` that a pasted command begins with."""
+    """Split a text into words, without a `pflow` at its beginning, which a pasted command has."""
     words = text.split()
     return words[words[:1] == ["pflow"] :]

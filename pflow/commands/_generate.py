@@ -1,4 +1,4 @@
-"""`make generate`: write the files that are made from nodes and commands; with --check, name those that are stale."""
+"""`make generate`: write the files that are generated from nodes and commands; with --check, name stale ones."""
 
 import json
 import os
@@ -21,13 +21,13 @@ from pflow.terminal.messages import say_error
 ROOT = Path(__file__).parent.parent.parent
 RULES_PAGE = "pflow-flow.5"
 
-# A launcher is not cached as bytecode: each stage compiles every line of it anew.
+# A launcher is short, since it is not cached as bytecode: each stage compiles all its lines.
 NODE_LAUNCHER = '#!python\nfrom pflow.stage.main import main\n\nmain("{name}")\n'
 MODULE_LAUNCHER = "#!python\nfrom pflow.{module} import main\n\nmain()\n"
 
 
 class Difference(NamedTuple):
-    """A file that differs from what is generated: its path, the problem, and its right text, None for an orphan."""
+    """A file that differs from the generated one: its path, the problem, and the right text (None for an orphan)."""
 
     path: Path
     problem: str
@@ -54,7 +54,7 @@ def table(root: Path) -> dict[str, str]:
     nodes = [read_interface(str(file)) for file in (root / "nodes").glob("[!_]*.py")]
     rows["pflow-get"][2][0]["choices"] = sorted(
         {key for node in nodes for key in node.writes}
-        # TAB offers the keys of nodes for PATH, since a store has them.
+        # For PATH, TAB offers the keys of nodes, which a store may have.
     )
     lines = [f"{json.dumps(name)}: {json.dumps(row, ensure_ascii=False)}" for name, row in rows.items()]
     return {TABLE: "{" + ",\n".join(lines) + "}\n"}
@@ -76,7 +76,7 @@ def man_pages(root: Path) -> dict[str, str]:
 
 
 def loaders(root: Path) -> dict[str, str]:
-    """Make the files that bash-completion finds by a command's name: a line that loads the shim."""
+    """Make the file that bash-completion finds by each command's name: it loads the shim."""
     return {name: LOADER.format(name=name) for name in launchers(root) if name != "pflow"}
 
 
@@ -101,7 +101,7 @@ GENERATED: list[tuple[str, str, Callable[[Path], dict[str, str]]]] = [
 
 
 def differences(root: Path) -> Iterator[Difference]:
-    """Yield what `generate` would change. Raises PflowError (65) for the first node with a missing or bad interface."""
+    """Yield the files that `generate` would change. Raises PflowError (65) for a node without a good interface."""
     for node in names_in(str(root / "nodes")):
         file = os.path.relpath(root / "nodes" / f"{node.replace('-', '_')}.py")
         if read_interface(file).open:

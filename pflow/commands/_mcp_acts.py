@@ -1,4 +1,4 @@
-"""The acts of `pflow mcp`. Each gets the words after it and the flags, and may return an exit code."""
+"""The acts of `pflow mcp`. Each gets its words and flags, and may return an exit code."""
 
 import os
 import sys
@@ -39,7 +39,7 @@ def add(words: list[str], flags: Flags) -> int:
         what = "a command and a URL" if command else "neither a command nor a URL" if name else "no name"
         raise PflowError(f"cannot add a server with {what}", hint=ADD, exit=USAGE)
     with Within(f"cannot add '{name}'"):
-        read_headers(list(flags["header"]))  # a key written here is refused: a shell's history keeps it
+        read_headers(list(flags["header"]))  # refuse a literal key, which the shell's history would keep
         env = servers.inherited() | servers.kept_variables(list(flags["env"]))
     pairs = (text.partition(":") for text in flags["header"])
     headers = {key.strip(): value.strip() for key, _, value in pairs}
@@ -116,7 +116,7 @@ def _add(server: Server, flags: Flags) -> None:
 
 
 def _say_names(change: Comparison) -> None:
-    """Say which tools have nodes of other names, and which are left out."""
+    """Print the tools whose nodes have other names, and the tools that are left out."""
     other = [node for node in change.nodes if not node.name.endswith(f"-{kebab(node.tool)}")]
     notes = [f"the tool '{shorten(foreign_line(node.tool))}' is the node {node.name}" for node in other]
     for note in [*notes, *change.left_out]:
@@ -124,7 +124,7 @@ def _say_names(change: Comparison) -> None:
 
 
 def refresh(names: list[str], flags: Flags) -> None:
-    """Make the nodes those of the servers' present tools, and show what differs."""
+    """Rewrite the nodes for the servers' present tools, and show the differences."""
     _compare(names, takes=True)
 
 
@@ -134,7 +134,9 @@ def test(names: list[str], flags: Flags) -> int:
 
 
 def _compare(names: list[str], *, takes: bool) -> int:
-    """Show how the servers' tools differ from their nodes, rewrite these if `takes`; return how many servers differ."""
+    """Show how the servers' tools differ from their nodes; rewrite the nodes if `takes`. Return the number of servers
+    that differ.
+    """
     differing = 0
     for name in names or list_servers():
         change = compare_server(name, is_anew=takes)

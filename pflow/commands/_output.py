@@ -30,13 +30,13 @@ def write_output(file: str | None, data: bytes, *, mode: int = 0o666) -> None:
         return
     with Attempt(f"cannot write '{file}'", not_written):
         replace(file, data, mode=mode)
-        if mode & 0o100 and not os.access(file, os.X_OK):  # replace() keeps the mode of an older file
+        if mode & 0o100 and not os.access(file, os.X_OK):  # replace() has kept the mode of an older file
             old = os.stat(file).st_mode
             os.chmod(file, old | (old & 0o444) >> 2)
 
 
 def write_result(file: str | None, data: bytes) -> None:
-    """Write text that is escaped already, with its colours, to a file or to stdout."""
+    """Write a text with colours, in which control characters are escaped already, to a file or to stdout."""
     if file:
         write_output(file, data)
     else:
@@ -46,8 +46,8 @@ def write_result(file: str | None, data: bytes) -> None:
 def write_page(page: bytes, html: str | bool, output: str | None, name: str, *, opens: bool = False) -> None:
     """Write a page to the file of --html or -o, print its path, and open it if wanted.
 
-    Without a file it goes to stdout, or on a terminal to the file `name`. Raises PflowError: 73, 77, 69 without a
-    browser, 2 for two files.
+    Without a file, write it to stdout, or if that is a terminal, to the file `name`. Raises PflowError: 73, 77, 69
+    without a browser, 2 for two files.
     """
     named = html if isinstance(html, str) else None
     if named and output:
@@ -68,12 +68,12 @@ def write_page(page: bytes, html: str | bool, output: str | None, name: str, *, 
 
 
 def print_text(text: str) -> None:
-    """Print a text to stdout, in ASCII if the locale shows nothing else."""
+    """Print a text to stdout, in ASCII if the locale has nothing else."""
     write_pieces(1, [for_locale(text).encode("utf-8", "replace")])
 
 
 def print_table(rows: Sequence[Sequence[str]], when: str) -> None:
-    """Print rows in columns, fitted to a terminal's width; elsewhere a row is a line. `when` is that of --color."""
+    """Print rows in columns, fitted to a terminal; elsewhere print each row as a line. `when` is --color."""
     lines = table(rows, terminal_width(otherwise=1 << 30), indent=0, first=colour_of(1, when).name)
     print_text("".join(f"{line}\n" for line in lines))
 
@@ -83,7 +83,7 @@ def print_json(value: Any) -> None:
 
 
 def report_damaged_packs(program: str) -> None:
-    """Say on stderr why the installed packs cannot be read, if so: the list that is printed lacks them."""
+    """If the installed packs cannot be read, report on stderr why, since the printed list does not have them."""
     from pflow.catalog.packs import installed_packs
     from pflow.terminal.messages import say_error
 
@@ -94,7 +94,7 @@ def report_damaged_packs(program: str) -> None:
 
 
 def json_line(value: Any) -> bytes:
-    """Return a document as a line of JSON. A byte that is not UTF-8, as in a file's name, becomes \\\\udcff."""
+    """Return a document as a line of JSON. A byte that is not UTF-8, such as in a file's name, becomes \\\\udcff."""
     text = "".join(f"\\\\u{ord(c):x}" if "\ud800" <= c <= "\udfff" else c for c in compact(value))
     return clean_json(text).encode() + b"\n"
 

@@ -1,4 +1,4 @@
-"""Shared by the commands for packs: show a pack, ask for agreement, try its nodes, and describe it in JSON."""
+"""Functions for the commands on packs: show a pack, ask for agreement, try its nodes, and describe it in JSON."""
 
 import sys
 from collections.abc import Iterable, Iterator, Sequence
@@ -20,7 +20,7 @@ from pflow.terminal.messages import say, write_line
 from pflow.text.printable import foreign_line
 
 _WORDS = {"reads files": "files", "writes files": "files", "runs commands": "commands"}
-"""The word in --allow for an effect whose own name is not that word."""
+"""The words in --allow for effects that have another name."""
 
 ALLOWED = ("network", "files", "commands", ANYTHING)
 
@@ -52,7 +52,7 @@ def _rows(staged: Staged) -> Iterator[tuple[str, str, str]]:
 
 
 def declared_by(pack: Pack) -> dict[str, dict[str, Any]]:
-    """Return what each node and flow of a pack declares, by its path, nodes first."""
+    """Return the declaration of each node and flow of a pack by its path, nodes first."""
     files = sorted(pack.files.items(), key=lambda item: item[0].startswith("flows/"))
     found = {path: about.get("declares") or {} for path, about in files}
     return {path: declared for path, declared in found.items() if {"kind", "name"} <= declared.keys()}
@@ -75,7 +75,7 @@ def allowed_words(allow: Iterable[str]) -> set[str]:
 
 
 def beyond(staged: Sequence[Staged], allowed: set[str]) -> PflowError | None:
-    """Return why --yes does not install these, if they have effects that --allow does not name (77)."""
+    """Return the error (77) if packs have effects that --allow does not name, so that --yes does not install them."""
     found: dict[str, list[str]] = {}
     for entry in [entry for each in staged for entry in declared_by(each.pack).values()]:
         for effect in entry["effects"]:
@@ -89,7 +89,7 @@ def beyond(staged: Sequence[Staged], allowed: set[str]) -> PflowError | None:
 def agree(question: str, refusal: PflowError | None, *, yes: bool) -> None:
     """Ask a person, unless --yes agrees. Raises PflowError: the refusal, 1 for a no, 2 without a terminal.
 
-    Without a terminal, raise the refusal at once: adding --yes would only lead to it.
+    Without a terminal, raise the refusal at once, since --yes would only lead to it.
     """
     if yes and refusal is not None:
         raise refusal
@@ -101,16 +101,16 @@ def agree(question: str, refusal: PflowError | None, *, yes: bool) -> None:
 
 
 def try_nodes(program: str, staged: Sequence[Staged], *, force: bool) -> int:
-    """Leave out nodes and flows whose name another pack has and, unless forced, nodes that fail the trial or to load.
+    """Leave out nodes and flows whose name another pack has and, unless forced, nodes that fail their tests or loading.
 
-    Say so for each, and return 1 if any is left out. A flow that cannot run is only reported: what it lacks may be
-    installed later.
+    Report each of them, and return 1 if any is left out. A flow that cannot run is only reported: the missing parts may
+    be installed later.
     """
     if not has_landlock():
         say(program, "the nodes are not tried: this kernel has no Landlock, which would confine them")
     for each in staged:
         taken, gone = names_taken(each, installed_sources()), dict[str, str]()
-        for path, about in declared_by(each.pack).items():  # nodes first: a flow fails with a node that is left out
+        for path, about in declared_by(each.pack).items():  # nodes first, since a flow fails if its node is left out
             name, is_flow = about["name"], about["kind"] == "flow"
             if why := taken.get(path, ""):
                 say(program, f"{'flow:' * is_flow}{name} is left out: {why}")
@@ -131,7 +131,7 @@ def try_nodes(program: str, staged: Sequence[Staged], *, force: bool) -> int:
 
 
 def _try_node(program: str, file: str, about: dict[str, Any], *, force: bool) -> str:
-    """Test a node and report the result; return why it is left out, or an empty text."""
+    """Test a node and report the result; return the reason if it is left out, else ""."""
     if fault := about["fault"]:
         is_kept = force or fault.startswith(MISSING)  # the user may install the interpreter later
         say(program, f"{about['name']} cannot be used: {fault}" + "; it is left out" * (not is_kept))
@@ -147,7 +147,7 @@ def _try_node(program: str, file: str, about: dict[str, Any], *, force: bool) ->
 
 
 def document(staged: Staged, **more: Any) -> dict[str, Any]:
-    """Return what --json prints for a pack."""
+    """Return the document about a pack for --json."""
     pack, members = staged.pack, staged.pack.members()
     del members["files"]
     entries = _entries(pack)

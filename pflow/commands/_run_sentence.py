@@ -57,7 +57,7 @@ T = TypeVar("T")
 def main(words: list[str], closed: list[int]) -> int:
     """Plan a flow from the first word and run it. `closed` are the standard files that were closed.
 
-    Raises PflowError: 2 for wrong flags, 77 if the flow may not run, and what planning raises.
+    Raises PflowError: 2 for wrong flags, 77 if the flow may not run, and the errors of planning.
     """
     if not is_asked("help", words, command.spec.fields):
         check_words(words[1:])
@@ -65,10 +65,10 @@ def main(words: list[str], closed: list[int]) -> int:
 
 
 def check_words(words: list[str]) -> None:
-    """Refuse words that no planned flow can take, before a model is paid. Raises PflowError (2).
+    """Raise PflowError (2), before a model is paid, for words that no planned flow can take.
 
-    They are a bare word, an unknown letter, and a flag that is a typing slip from one of the command's own or from a
-    run's switch. A flag with a value may be the flow's, so it is refused only if it is one letter from a run's flag.
+    They are a bare word, an unknown letter, and a misspelt flag of the command or switch of a run. A flag with a value
+    may belong to the flow, so it is refused only if it differs in one letter from a flag of a run.
     """
     own_items, of_runs = command.spec.fields, {name: own(flag) for name, flag in OF_RUNS.items()}
     switches = {name: field for name, field in of_runs.items() if not metavar(field)}
@@ -125,7 +125,7 @@ def command(
             return end_early(Output(words), intake, flags, "flow")
         planning = Budget(flags.limits, whose="the plan")
         calls = planning.calls() if flags.limits else Calls()
-        with Diverted():  # stdout is for the result, not for what a model's library prints
+        with Diverted():  # a model's library may print, but stdout is for the result
             flow = plan(sentence, model, timeout, fresh=fresh, piped=piped_in(intake), calls=calls)
             proposal = Proposal(flow, words, flow.description)
             refuse_errors(proposal.findings)
@@ -142,7 +142,7 @@ def command(
 
 
 def run_planned(decided: Proposal, intake: Intake, allowed: Allowed | None, planning: Budget) -> int:
-    """Run a flow within the bounds of `allowed`, with the inputs that were shown, whatever the incoming store has."""
+    """Run a flow within the bounds of `allowed`, with the shown inputs, which no key of the incoming store replaces."""
     confined = bounds_text(decided.wired, allowed) if allowed else ""
 
     def prepare() -> tuple[RunFlags, RunInputs, Intake]:
@@ -161,7 +161,7 @@ def run_planned(decided: Proposal, intake: Intake, allowed: Allowed | None, plan
 
 
 def with_signals(work: Callable[[], T]) -> T:
-    """Do the work and return its result. A signal ends this process in order; --timeout is an error (124)."""
+    """Do the work and return its result. A signal ends this process in order; a --timeout raises PflowError (124)."""
     try:
         catch_signals()
         return work()
@@ -191,7 +191,7 @@ def _report(text: str) -> None:
 
 
 def _ask(proposal: Proposal, terminal: Terminal) -> Proposal | None:
-    """Return the flow that a person wants to run, None if it was only saved. Raises PflowError (77) for a no."""
+    """Return the flow that the person wants to run; None if they only saved it. Raises PflowError (77) for a no."""
     dialogue = Dialogue(proposal, terminal)
     if dialogue.decide():
         return dialogue.proposal
@@ -201,9 +201,9 @@ def _ask(proposal: Proposal, terminal: Terminal) -> Proposal | None:
 
 
 def _judge(proposal: Proposal, allowed: Allowed | None, intake: Intake) -> Proposal:
-    """Show the flow if somebody may see it, and return it if it may run without asking.
+    """Show the flow on a terminal, and return it if it may run without asking.
 
-    Raises PflowError (77) if --allow does not allow all that it does, or if it may not do what the sentence says.
+    Raises PflowError (77) if --allow does not allow all its effects, or if there are doubts about the plan.
     """
     refused, doubted = (_refusals(proposal, allowed, intake), proposal.doubts) if allowed else ([], [])
     if refused or doubted or allowed is None or (os.isatty(2) and not proposal.flags.quiet):

@@ -68,7 +68,7 @@ def _info(*, as_json: bool) -> int:
 
 
 def _used(path: str) -> float:
-    return result_of(os.path.getmtime, path, otherwise=0.0)  # another process may have pruned it since it was listed
+    return result_of(os.path.getmtime, path, otherwise=0.0)  # another process may have removed it meanwhile
 
 
 def _prune() -> int:
@@ -84,7 +84,7 @@ def _verify() -> int:
             KeptAnswer(path).read()
             good += 1
         except OSError:
-            drop(path)  # pruning has removed the answer, but not yet this file that leads to it
+            drop(path)  # pruning removed the answer, but not yet this file about it
         except ValueError as error:
             drop(path)
             bad += 1

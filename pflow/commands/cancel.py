@@ -39,7 +39,7 @@ def command(word: str, timeout: float) -> None:
         _end(run, timeout)
         run = RecordedRun(run.directory)
     how = f"{run.status} {run.exit or ''}".rstrip()
-    if not was_running or run.status in (DONE, FINISHED):  # it may have ended by itself just before the signal
+    if not was_running or run.status in (DONE, FINISHED):  # it may have ended just before the signal
         others = [os.path.basename(each) for each in run_directories() if is_locked(each)]
         hint = f"running: {', '.join(others[:3])}" if others else "no run is running"
         raise PflowError(f"cannot cancel the run {run.id}: it is not running ({how})", hint=hint, exit=FAILED)
@@ -56,11 +56,11 @@ def _end(run: RecordedRun, timeout: float) -> None:
     if not hasattr(os, "pidfd_open"):
         raise PflowError(f"{act}: this system cannot signal just that process", hint=f"kill {pid}", exit=UNAVAILABLE)
     try:
-        process = os.pidfd_open(pid)  # it means this process, even if the number is given to another one
+        process = os.pidfd_open(pid)  # a pidfd stays with this process, even if another gets its number
         if mark_of(pid) != mark or not any(descriptors(pid, lock)):
             raise ProcessLookupError
         signal.pidfd_send_signal(process, signal.SIGTERM)
-        signal.pidfd_send_signal(process, signal.SIGCONT)  # a stopped process takes no SIGTERM before it goes on
+        signal.pidfd_send_signal(process, signal.SIGCONT)  # a stopped process handles SIGTERM only after SIGCONT
     except PermissionError:
         raise PflowError(f"{act}: its process {pid} belongs to another user", exit=DENIED) from None
     except OSError:

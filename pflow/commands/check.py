@@ -88,7 +88,7 @@ def command(flow: list[str], json: bool, strict: bool, locked: bool, schema: boo
     wired = wire(loaded)
     doubts = [Finding("PF14", (), each, is_warning=True) for each in loaded.warnings]
     if has_small() and any(map(_asks_default, wired.all_steps())):
-        with suppress(PflowError):  # without any model the run will say so
+        with suppress(PflowError):  # if there is no model, the run reports it
             identify(None)  # warns if the model was not chosen
     wired.opens_files = wired.flow.catalog.opens_files
     findings = [*doubts, *check(wired), *(drift(wired) if locked else ())]
@@ -103,13 +103,13 @@ def command(flow: list[str], json: bool, strict: bool, locked: bool, schema: boo
 
 
 def _asks_default(step: WiredStep) -> bool:
-    """Return True if a step asks a model that neither the step nor the environment names."""
+    """Return True if a step asks the default model, since neither the step nor the environment names one."""
     model = step.interface.params.get("model")
     return model is not None and bool(model.env) and not (step.step.params.get("model") or os.environ.get(model.env))
 
 
 def _inferred(wired: WiredFlow) -> dict[str, str]:
-    """Return, by node, what was inferred because the interface is incomplete, and why."""
+    """Return, by node, the inferred parts of an incomplete interface, and why they were inferred."""
     notes = {}
     for step in wired.steps.values():
         interface, node_type = step.interface, step.node_type
@@ -172,7 +172,7 @@ def _print_json(name: str, wired: WiredFlow | None, findings: Sequence[Finding],
 
 
 def _finding_in_json(finding: Finding) -> dict[str, Any]:
-    """Return a finding with its place as a JSON `pointer`, and from its remedy `near` and `merge` (see the help)."""
+    """Return a finding with its place as a JSON `pointer`, and `near` and `merge` from its remedy (see the help)."""
     found = {"near": names_meant(finding.remedy), "merge": _merge(finding.remedy)}
     return {
         **finding.as_json(),
@@ -182,8 +182,8 @@ def _finding_in_json(finding: Finding) -> dict[str, Any]:
 
 
 def _merge(remedy: str) -> Any:
-    """Return the members of a flow that a remedy writes out: `"mappings": {…}`."""
+    """Return the members of a flow that are written out in a remedy, such as `"mappings": {…}`."""
     try:
         return loads(f"{{{remedy}}}") if remedy.startswith(('"mappings": {', '"inputs": {')) else None
-    except ValueError:  # its … is for a person to fill in
+    except ValueError:  # the remedy has a … for a person to fill in
         return None

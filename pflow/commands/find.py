@@ -53,7 +53,7 @@ def command(words: list[str], most: int, by: str | None, json: bool, color: str)
 
 
 def _matches(text: str, saved: dict[str, SavedFlow], by: str | None) -> dict[str, float]:
-    """Rank the saved flows. Raises PflowError for --by=meaning: 78 without a model, and what a failing model raises."""
+    """Rank the saved flows. Raises PflowError for --by=meaning: 78 without a model, and the errors of the model."""
     abouts = [target_of_flow(each) for each in saved.values()]
     if by == "words":
         return nearest_by_words(text, abouts)

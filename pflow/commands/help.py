@@ -35,7 +35,7 @@ from pflow.text.naming import guess
 
 
 def _pages() -> dict[str, str]:
-    """Return the files of the pages by name: man pages, and guides whose name is not a command's or a node's."""
+    """Return the files of the pages by name: man pages, and guides that are not named like a command or a node."""
     top = bundled_directory()
     places = ("man/man5/*", "man/man7/*", "docs/*.md")
     files = [file for place in places for file in sorted(glob(os.path.join(top, place)))]
@@ -47,7 +47,7 @@ def _name(file: str) -> str:
 
 
 def _explanation(word: str) -> str:
-    """Return a man page's line on a rule or an exit code, or name the page about a topic or flag; "" if none is."""
+    """Return a man page's line on a rule or exit code, or the name of the page on a topic or flag; else ""."""
     is_signal = word.isdigit() and 128 < int(word) < 193 and int(word) not in EXIT_CODES
     wanted = "128+n" if is_signal else word.upper()
     for file in [*_pages().values(), os.path.join(bundled_directory(), "man", "man1", "pflow-plan.1")]:
@@ -64,7 +64,7 @@ def _explanation(word: str) -> str:
 
 @Command(__doc__, argument("[WORD]", kinds.WORD, name="word", choices=tuple(sorted(_pages()))), others="words")
 def command(word: str | None, words: list[str]) -> None:
-    """Show a page, a line of one, or the help of pflow. For other WORDs, _dispatch.py has run WORD --help instead.
+    """Show a page, a line of a page, or the help of pflow. For other WORDs, _dispatch.py runs WORD --help instead.
 
     Raises PflowError: 2 for several words, 127 for an unknown one.
     """
@@ -77,9 +77,9 @@ def command(word: str | None, words: list[str]) -> None:
     elif text := driver_help() if word == "pflow" else _explanation(word):
         write_pieces(1, [text.encode()])
     else:
-        from pflow.flow.rules import RULES  # it loads a file for each rule, which no other help needs
+        from pflow.flow.rules import RULES  # slow: it loads a file for each rule
 
-        rules = RULES if len(word) < 4 else ()  # nobody who types PF99 means PF09
+        rules = RULES if len(word) < 4 else ()  # PF99 is not a misspelt PF09
         known = [*_pages(), *names_in("commands"), *names_in("store_commands"), *saved_flows(), *rules]
         known += [node_type.name for node_type in list_types()]
         hint = version_hint(word) or guess(word, known, "pflow --help lists all commands", 2)
@@ -98,7 +98,7 @@ def _show(file: str) -> None:
 
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(__file__)))
-"""The checkout that has nodes/."""
+"""The root of the checkout, which has nodes/."""
 
 DRIVER = spec_of_command(
     "pflow",

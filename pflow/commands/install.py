@@ -78,7 +78,7 @@ def command(
     if (frozen and (address or name or lock)) or not (frozen or address or (lock and not dry_run)):
         what = "with --frozen and more" if frozen else "without an address"
         raise PflowError(f"cannot install {what}", hint="pflow install --help", exit=USAGE)
-    recorded = recorded_before() if lock else {}  # read now, for a damaged file should fail before anything is fetched
+    recorded = recorded_before() if lock else {}  # now, so that a damaged file fails before a pack is fetched
     if not address and not frozen:
         return _record(installed_packs(), recorded)
     with staging("cannot install") as folder:

@@ -32,7 +32,7 @@ def main() -> NoReturn:
 
 def run_child() -> NoReturn:
     """Run pflow for a call of the MCP server."""
-    if sys.argv[1] in ("check", "plan"):  # the text is a client's, who must not read files by naming them in it
+    if sys.argv[1] in ("check", "plan"):  # the text is a client's, and must not open the files that it names
         from pflow.flow.subflow import FlowCatalog
 
         FlowCatalog.open_no_files()

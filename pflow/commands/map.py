@@ -114,7 +114,7 @@ def command(
         about = {"asks_nothing": yes, "resumes": bool(flags.resume), "accepts_changes": accept_changes}
         each = Map.begin(flow, flow_flags, flags, options, secrets, **about)
         if flags.dry_run:
-            # An empty pipe, or the error of an earlier stage, ends a dry run as it ends a run.
+            # An empty pipe, or the error of an earlier stage, ends a dry run too.
             each.chosen.first()
             pretend(each.inputs, Document())
         elif estimate:

@@ -51,7 +51,7 @@ def command(act: str | None, name: str | None, json: bool, yes: bool) -> None:
         if not is_new:
             say("pflow models", f"'{name}' is there already")
         write_pieces(1, [f"{path}\n".encode()])
-        with suppress(PflowError):  # the chosen default may be gone; the new model is there all the same
+        with suppress(PflowError):  # the chosen default may be gone, but the new model is installed
             say("pflow models", adopt(Path(path).stem))
         return
     if act == "get":
@@ -66,11 +66,11 @@ def command(act: str | None, name: str | None, json: bool, yes: bool) -> None:
 
 
 def _models() -> dict[str, str]:
-    """Return every model with its description, those that can be asked now first; the default's says why it is that."""
+    """Return every model with its description, usable ones first. The default's description says why it is one."""
     about = {name: describe(name, model) for name, model in all_models().items()}
     report_faults()
     about = find_served() | about
-    with suppress(PflowError):  # without a default, no line says why it is that
+    with suppress(PflowError):  # there may be no default
         name, why = default_model()
         about[name] = f"{about.get(name, 'at this place')}; the default, {why}"
     return about

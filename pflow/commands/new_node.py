@@ -27,7 +27,7 @@ from pflow.terminal.messages import write_stderr
 
 PYTHON = "python"
 LANGUAGES = {PYTHON: PYTHON, "sh": "sh", "bash": "sh", "js": "js"}
-"""The languages, each with the name of its template."""
+"""The values of --lang, each with the name of its template."""
 
 _GOOD = "lower-case words with dashes between them: count-words"
 
@@ -67,7 +67,7 @@ def command(name: str, lang: str, dir: str | None, print: bool) -> None:
 
 
 def _check_name(name: str) -> None:
-    """Raise PflowError (2) for an invalid name, or one that a command, a node or a tool of pflow's has.
+    """Raise PflowError (2) for an invalid name, or the name of a command, a node or a tool of pflow.
 
     A name is lower-case words of letters and digits with dashes between them, and begins with a letter.
     """
@@ -82,6 +82,6 @@ def _check_name(name: str) -> None:
 
 
 def _class_name(name: str) -> str:
-    """Return CountWords for count-words, and NodeNode or NoneNode for a name that Python or pflow uses itself."""
+    """Return CountWords for count-words, but NodeNode and NoneNode for names that pflow or Python uses itself."""
     title = "".join(word.title() for word in name.split("-"))
     return title + "Node" if keyword.iskeyword(title) or title == "Node" else title

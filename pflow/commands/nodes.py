@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     Account = dict[str, Any]
 
 _ONE_LINE = 1 << 30
-"""The width of a list that does not go to a terminal: a line a node, for grep."""
+"""The width of a list that is not printed on a terminal: each node has a single line, for grep."""
 
 
 @Command(
@@ -110,7 +110,7 @@ def list_text(listed: list[Listing], width: int, colour: Colour = PLAIN, *, is_r
 def detail_text(node_type: NodeType, width: int, colour: Colour = PLAIN) -> str:
     """Describe one node: its reads, writes and params, its actions and effects, its origin."""
     about = entry(node_type)
-    if "reads" not in about:  # of an interface that cannot be read only the fault is known
+    if "reads" not in about:  # of an unreadable interface, only the fault is known
         return "\n".join(wrap(f"{clean(about['name'])}: {clean(about['fault'])}", width)) + "\n"
     summary, examples = f": {clean(about['summary'])}" if about["summary"] else "", node_type.interface.examples
     parts = [wrap(f"{clean(about['name'])} {clean(about['version'])}{summary}", width)]

@@ -79,7 +79,7 @@ def command(
 
 
 def _flow(words: list[str], model: str | None, timeout: float | None, *, fresh: bool, no_stdin: bool) -> WiredFlow:
-    """Return the flow of pipe syntax or of a sentence. Raises PflowError (2) for no words, or for an existing flow."""
+    """Return the flow of pipe syntax or a sentence. Raises PflowError (2) without words, and for an existing flow."""
     if words == ["-"]:
         no_stdin = True
         words = [read_text(0, "the sentence on stdin").strip()]
@@ -97,7 +97,7 @@ def _flow(words: list[str], model: str | None, timeout: float | None, *, fresh: 
 
 
 def _planned(sentence: str, model: str | None, timeout: float | None, *, fresh: bool, no_stdin: bool) -> WiredFlow:
-    """Plan the flow of a sentence, which loads a model's library. Raises the PflowError of a failed earlier stage."""
+    """Plan the flow of a sentence with a model. Raises the PflowError of an earlier stage that failed."""
     from pflow.commands._run_sentence import plan, with_signals
     from pflow.plan.inputs import piped_in
 
@@ -107,5 +107,5 @@ def _planned(sentence: str, model: str | None, timeout: float | None, *, fresh: 
             raise PflowError(f"cannot plan: stdin has an error: {error.get('message', '')}", exit=error["exit"])
         return plan(sentence, model, timeout, fresh=fresh, piped=piped_in(intake))
 
-    with Diverted():  # stdout is for the result, not for what a model's library prints
+    with Diverted():  # a model's library may print, but stdout is for the result
         return wire_flow(with_signals(work))

@@ -29,7 +29,7 @@ def command(flows: list[str]) -> None:
         for removed in remove_executables(
             name,
             flow_script(file),
-            # First, so that after an interrupt the flow can still be named.
+            # Before the flow, so that after an interrupt its name is still known.
         ):
             say("pflow remove", f"removed the command {removed}")
         write_pieces(1, [os.fsencode(remove_flow(name)) + b"\n"])

@@ -39,7 +39,7 @@ _REFUSED = {
     **{name: "the piped input is that of the run" for name, flag in COMMON.items() if flag.fd == 0},
     "resume": "pflow resume continues a run",
 }
-"""The flags of `pflow run` that a replay does not take, and why."""
+"""The flags of `pflow run` that a replay refuses, with the reasons."""
 
 
 @Command(

@@ -96,7 +96,7 @@ def command(
 
 
 def _resume_map(run: RecordedRun, choices: ResumeFlags, flags: RunFlags) -> int:
-    """Go on with a map. Raises PflowError (2) for a flag that is for steps."""
+    """Resume a map. Raises PflowError (2) for a flag about steps."""
     from pflow.map.execution import in_order, resume_map
 
     redo = "" in choices.redo
@@ -121,5 +121,5 @@ def _file(word: str) -> tuple[str, str]:
     """Return the secret and the file of `--KEY@FILE`. Raises PflowError (2) for any other word."""
     key, sign, file = word.removeprefix("--").partition("@")
     if not word.startswith("--") or not sign or "=" in key:
-        take_words([word], command.spec.fields)  # raises the error of an unknown flag
+        take_words([word], command.spec.fields)  # raises the error for an unknown flag
     return key.replace("-", "_"), os.path.abspath(file)

@@ -63,7 +63,7 @@ from pflow.values.secrets import hider
 from pflow.values.templates import TEMPLATE
 
 _LONGEST = 40
-"""The most letters of a step's words in the description of its flow."""
+"""The most letters of a step's bare word in the description of its flow."""
 
 
 @Command(
@@ -156,7 +156,7 @@ def _report(name: str, saved: SaveResult, more: Sequence[str] = ()) -> None:
         lines.append(f"saved as '{saved.name}', which is the same name")
     if saved.old is not None:
         lines.append(f"the version of '{saved.name}' before is {saved.old}")
-    # The lock file of packs may be damaged, which is no reason to fail: the flow is saved by now.
+    # The lock file of packs may be damaged; do not fail for that, since the flow is saved already.
     if found := result_of(find_node, saved.name, of=PflowError, otherwise=None):
         lines.append(f"warning: pflow {saved.name} is the node '{found.file}'; the flow is flow:{saved.name}")
     for line in [*lines, *more]:

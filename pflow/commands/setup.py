@@ -66,7 +66,7 @@ def command(prefix: str | None, dry_run: bool, undo: bool, no_edit: bool, verbos
 
 
 def _report(setup: admin.Setup, wanted: dict[str, bytes], *, is_dry: bool, verbose: bool) -> list[str]:
-    """Return lines on what happens to the files; stderr names those that are left."""
+    """Return lines about the changes of files; report on stderr the files that stay as they are."""
     words, changes = _WOULD if is_dry else _DONE, setup.changes(wanted)
     for name in [name for name, change in changes.items() if change == admin.CHANGED]:
         say("pflow setup", f"'{setup.share / name}' is left unchanged: it was edited since setup wrote it")
@@ -79,7 +79,7 @@ def _report(setup: admin.Setup, wanted: dict[str, bytes], *, is_dry: bool, verbo
 
 
 def _in_shells(setup: admin.Setup, *, may_edit: bool, is_dry: bool) -> list[str]:
-    """Ask the shells whether they find the files, and return lines on that; edit the start-up files that need it."""
+    """Ask each shell if it finds the files, and return lines about the answers; edit start-up files if needed."""
     answers = dict.fromkeys(filter(shutil.which, SHELLS), False) if is_dry else ask_shells()
     lines = []
     for shell in [shell for shell, is_there in answers.items() if may_edit and is_there is False]:

@@ -43,7 +43,7 @@ def command(flow: str, json: bool, old: bool, color: str) -> int:
     if json:
         write_output(None, text.encode("utf-8", "surrogateescape"))
         return OK
-    loaded = load_text(text, file, FlowCatalog(flows_folder()))  # an older version's paths are relative to it, too
+    loaded = load_text(text, file, FlowCatalog(flows_folder()))  # an older version's paths begin there too
     loaded.name = loaded.name or name
     wired, findings, code = examined(loaded, "pflow show")
     commands = executables_of(name_of(file), flow_script(file))

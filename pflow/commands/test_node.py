@@ -68,12 +68,12 @@ def command(
             if json:
                 print_json(as_json(node, done))
             return int(any(each.failed for each in done))
-    except Interrupted as interrupted:  # by now the run was ended, and its directory removed
+    except Interrupted as interrupted:  # its run is ended and its directory removed already
         die_of(interrupted.signal)
 
 
 def _print_lines(node: TestedNode, verdicts: Iterable[Verdict], *, verbose: bool, when: str) -> Sequence[Verdict]:
-    """Print a line for each check as it is done, then the numbers; return the verdicts."""
+    """Print a line for each check when it is done, then the counts; return the verdicts."""
     colour = colour_of(1, when)
     done = []
     for verdict in verdicts:

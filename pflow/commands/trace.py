@@ -124,7 +124,7 @@ def _print(
 
 
 def _is_page(word: str) -> bool:
-    """Return True for the file of a page; a run's id has no dot and no slash."""
+    """Return True for a page's file, which has a dot or a slash in it; a run's id has neither."""
     return "." in word or "/" in word
 
 
@@ -149,7 +149,7 @@ def _from_stdin(*, with_store: bool) -> tuple[Trace, int]:
 
 
 def _find(word: str, *, is_for_page: bool = False, with_store: bool = False) -> Trace:
-    """Return the trace of a run or the one in a page; add what a page shows besides, or the values of the store."""
+    """Return the trace of a run or of a page's file; add the members that a page needs, or the values of the store."""
     if _is_page(word):
         from pflow.page.page import read_page
 

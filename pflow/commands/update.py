@@ -73,7 +73,7 @@ def command(names: list[str], json: bool, **flags: bool) -> int:
 
 
 def _update(pack: Pack, tag: str, *, is_json: bool, yes: bool, dry_run: bool, force: bool, accept_changes: bool) -> Any:
-    """Update a pack, and return what was done as a document. Raises PflowError."""
+    """Update a pack, and return a document about the change. Raises PflowError."""
     act, has_changed = f"cannot update '{pack.name}'", bool(faults_of(pack))
     if has_changed:
         say("pflow update", f"files of '{pack.name}' have changed since they were installed")
@@ -102,11 +102,11 @@ def _update(pack: Pack, tag: str, *, is_json: bool, yes: bool, dry_run: bool, fo
 
 
 def _compare(pack: Pack, pinned: str, after: Staged) -> tuple[list[str], list[str], str]:
-    """Return what a new version may do more than the installed one, all that differs in words, and a diff of the files.
+    """Return the effects that only the new version has, all differences in words, and a diff of the files.
 
     `pinned` is the directory of the installed files; empty if they are lost.
     """
-    # Read again what the installed files declare: another version of pflow, or somebody, may have written the lock.
+    # Read the installed files again: another version of pflow, or a person, may have written the lock.
     declared = declare(pinned, pack.files) if pinned else {}
     before = {path: about | {"declares": declared.get(path)} for path, about in pack.files.items()}
     now, folder = after.pack.files, after.folder or pack.folder
@@ -114,7 +114,7 @@ def _compare(pack: Pack, pinned: str, after: Staged) -> tuple[list[str], list[st
 
 
 def _refusal(act: str, wider: list[str]) -> PflowError | None:
-    """Return the error (77) of --yes for a version that may do more; None if it may not."""
+    """Return the error (77) for --yes if the new version has more effects; else None."""
     why = f"{act} unasked, for it may do more: {'; '.join(wider)}"
     hint = "a person has to agree, at a terminal and without --yes"
     return PflowError(why, hint=hint, exit=DENIED) if wider else None
@@ -127,13 +127,13 @@ def _told(pack: Pack, how: str, tag: str) -> str:
 
 
 def _version(pack: Pack) -> str:
-    """Return `v1 (7fab0c1d2e3f)`, or the digits alone."""
+    """Return `v1 (7fab0c1d2e3f)`; without a tag only the digits."""
     digits = (pack.commit or pack.tree)[:12]
     return clean(f"{pack.asked} ({digits})" if pack.asked else digits)
 
 
 def _pinned(pack: Pack, folder: str) -> str:
-    """Fetch the files of a pack as they were installed; return their directory, empty if they have changed there."""
+    """Fetch the files of a pack as they were installed; return their directory, or "" if the source has changed."""
     kept, place = fetch(address_of(pack), pack.commit), os.path.join(folder, ".pinned")
     if kept.tree == pack.tree:
         kept.put(place)
@@ -148,7 +148,7 @@ def _as_it_is(pack: Pack, folder: str) -> Staged:
 
 
 def _fetched(pack: Pack, tag: str, folder: str) -> Staged:
-    """Stage what a pack's address has now, at another tag if one is given."""
+    """Stage the present files at a pack's address; if `tag` is given, those at that tag."""
     address = address_of(pack)
     fetched = fetch(replace(address, asked=tag, is_git=True) if tag else address)
     return stage(pack.name, fetched, folder, pack if fetched.tree == pack.tree else None)

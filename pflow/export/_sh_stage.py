@@ -37,11 +37,11 @@ def word_of(place: Path) -> str:
     return path
 
 
-class State:
+class StoreFacts:
     """The facts that are known about the store between two stages.
 
-    `places` has True for each place that surely has a value, False for one that may have. `carried` is the place that
-    the pipe carries, None if unknown. With `is_open`, anything may have been written.
+    `places` has True for each place that surely has a value, False for a place that may have one. `carried` is the
+    place that the pipe carries, None if unknown. With `is_open`, a stage may have written any place.
     """
 
     def __init__(self) -> None:
@@ -57,9 +57,9 @@ class State:
 
 
 class ShellStage:
-    """A step as a stage. Making it updates `state`. Raises PflowError (65) if no stage does the same."""
+    """A step as a stage. Its construction updates `state`. Raises PflowError (65) if a stage cannot do the same."""
 
-    def __init__(self, wired: WiredStep, state: State, *, takes_pipe: bool) -> None:
+    def __init__(self, wired: WiredStep, state: StoreFacts, *, takes_pipe: bool) -> None:
         self.wired = wired
         self.state = state
         self.flags: list[str] = []
@@ -86,7 +86,7 @@ class ShellStage:
         return " ".join([self.program, *self.flags])
 
     def _flow_of_one(self) -> list[str]:
-        """Return the words of the step as a flow of its own, with its writes mapped to their places in this flow."""
+        """Return the words for the step as a flow of one step, with its writes mapped to their places in this flow."""
         step, writes = self.wired.step, self.wired.interface.writes
         named = [key for key, field in writes.items() if step.flow is not None and "pipe" not in field.marks]
         out = [f"--map-out={quote(f'{key}={write_path(self.wired.place_of(key))}')}" for key in named]
@@ -125,7 +125,7 @@ class ShellStage:
                 self._add_flag(key, source)
 
     def _is_unknown(self, key: str) -> bool:
-        """Return True if a key of an open node is data and param: an undeclared flag of a stage is both."""
+        """Return True if a key is undeclared and both data and param, like an undeclared flag of a stage."""
         step, reads = self.wired.step, self.wired.interface.reads
         return key not in reads and key in step.inputs and step.params.get(key, ...) == step.inputs[key]
 
@@ -168,7 +168,10 @@ class ShellStage:
         return source.paths[0]
 
     def _keep(self, key: str, *, is_kept: bool) -> None:
-        """Note what becomes of a flag's value. A stage stores it if the read is stored and nothing is there yet."""
+        """Note a flag's value that a stage stores, which it does if the read is stored and its place is empty.
+
+        Raises PflowError (65) unless the flow itself stores the value too (`is_kept`).
+        """
         self._done.add(key)
         place = self.wired.data_place(key)
         if not is_stored(self.wired, key):
@@ -179,7 +182,7 @@ class ShellStage:
             raise self._refused(key, "a stage would keep it in the store")
 
     def _is_path(self, key: str, source: Source) -> bool:
-        """Return True if a mapping gives the same value as a source: not for a template of more than one reference."""
+        """Return True if a mapping can replace a source: it is a path, or a template with nothing but one reference."""
         if not isinstance(source, TemplateSource):
             return True
         field = self.wired.interface.reads.get(key)
@@ -201,7 +204,7 @@ class ShellStage:
             self._map_in(key, place)
 
     def _is_piped(self, key: str) -> bool:
-        """Return True if a stage fills this read with what the pipe carries. It does not if a template uses that."""
+        """Return True if a stage fills this read with the carried value, which it does not if a template uses that."""
         field, carried = self.wired.interface.reads.get(key), self.state.carried
         is_used = any(carried is None or (carried != NOTHING and are_nested(carried, place)) for place in self._used)
         return field is not None and "pipe" in field.marks and not is_used
@@ -210,9 +213,9 @@ class ShellStage:
         self.flags.append(f"--map-in={quote(f'{key}={write_path(place)}')}")
 
     def _leave_to_name(self, key: str) -> None:
-        """Keep a `[pipe]` read that the flow fills by name from taking what the pipe carries.
+        """Stop a `[pipe]` read, which the flow fills by name, from taking the carried value.
 
-        The first step of a flow in one stage (`pflow run`) needs another way: an empty carry before it.
+        For a step that runs as `pflow run`, let pflow-set carry nothing before it; for others, add a mapping.
         """
         state, own = self.state, (key,)
         is_piped = self._is_piped(key)
@@ -227,7 +230,7 @@ class ShellStage:
             self.flags.append(f"--map-in={key}=")
 
     def _is_over(self, place: Path | None) -> bool:
-        """Return True if the step is a batch over what the pipe carries, which then fills no read."""
+        """Return True if the step is a batch over the carried value, which then fills no read."""
         over = self.wired.over
         return over is not None and over.paths[0] in (place, ("stdin",))
 

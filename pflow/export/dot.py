@@ -11,7 +11,7 @@ _ESCAPES = {"\\": "\\\\", '"': '\\"', "&": "&amp;"}
 
 
 class Box(NamedTuple):
-    """A step: a name that is safe in any language, since an id may have any characters, and the lines of its label."""
+    """A step: the lines of its label, and a name that is safe in any language, since an id may have any characters."""
 
     name: str
     label: list[str]

@@ -19,11 +19,11 @@ from pflow.text.printable import clean
 from pflow.values.fast_json import write_json
 
 _DIGEST = 64
-"""The length of a file's digest. Parts of a class's code with a shorter text are versions of distributions."""
+"""The length of a file's digest. A part of a class's code with a shorter text is the version of a distribution."""
 
 
 def export_to(wired: WiredFlow, directory: str) -> None:
-    """Write the directory, whole or not at all. Raises PflowError: 65 if part of the flow cannot go along, 73, 77."""
+    """Write the directory, whole or not at all. Raises PflowError: 65 if it cannot have a part of the flow, 73, 77."""
     target, contents = os.path.realpath(directory), _Contents()
     name = flow_name(os.path.basename(wired.flow.file)) or wired.flow.name or os.path.basename(target)
     if not is_node_name(name):
@@ -45,7 +45,7 @@ def export_to(wired: WiredFlow, directory: str) -> None:
 
 
 class _Contents:
-    """A pack to be written: its files, each with True for a program, what else it needs, and its faults."""
+    """A pack to be written: its files, each with True if it is a program; its other needs; and its faults."""
 
     def __init__(self) -> None:
         self.files: dict[str, tuple[bytes, bool]] = {}
@@ -112,7 +112,7 @@ class _Contents:
 
 
 def _readme(name: str, wired: WiredFlow, needs: dict[str, None]) -> str:
-    """Return the README: what the pack is, how to install and run it, what it needs, and what pflow explain says."""
+    """Return the README: the pack's purpose, how to install and run it, its needs, and the text of pflow explain."""
     flags = [f"{spell_flag(each.name)}={each.type.name.upper()}" for each in wired.asked() if each.required]
     lines = [f"# {name}", "", *([wired.flow.description, ""] if wired.flow.description else [])]
     lines += ["    pflow install ADDRESS", "    " + " ".join([f"pflow run flow:{name}", *flags]), ""]

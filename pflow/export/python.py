@@ -39,7 +39,7 @@ def export(wired: WiredFlow) -> str:
 
 
 class RawCode(str):
-    """Text that is code already."""
+    """A text that is code, and so is not quoted."""
 
 
 class _Script:
@@ -127,7 +127,7 @@ class _Script:
 
 
 def code(value: Any, indent: int = 0, used: int = 0) -> str:
-    """Write a value as code. `indent` is the indentation of its line, `used` the columns that are taken there."""
+    """Write a value as code. `indent` is the indentation of its line, `used` the number of columns before the value."""
     flat = _flat(value)
     if indent + used + len(flat) <= _WIDTH or not isinstance(value, dict | list) or not value:
         return flat

@@ -2,7 +2,7 @@
 
 from pflow import __version__
 from pflow.binding.sources import PathSource
-from pflow.export._sh_stage import ShellStage, State, refused, word_of
+from pflow.export._sh_stage import ShellStage, StoreFacts, refused, word_of
 from pflow.flow.flow import FlowInput
 from pflow.flow.graph import ERROR
 from pflow.flow.pipe.scan import quote
@@ -44,7 +44,7 @@ class _Script:
             if (each.declared or each.required or each.name in looked_at) and not each.secret
         ]
         self.piped = next((each for each in self.inputs if wired.first_read in each.readers), None)
-        """The input that the pipe gives if no flag does."""
+        """The input that the pipe fills unless a flag does."""
         asked = [each for each in wired.asked() if each.required and not wired.is_given_by_pipe(each)]
         self.required = [each for each in self.inputs if each in asked]
         self.flags = _flags_of(self.inputs)
@@ -52,7 +52,7 @@ class _Script:
         self.takes_pipe = wired.first_read is not None or wired.maps_stdin
         is_by_name = any(each.step is None for each in wired.inputs.values())
         self.takes_store = self.takes_pipe or is_by_name or any(each.interface.open for each in self.order)
-        self.state = State()
+        self.state = StoreFacts()
         self._begin()
         for step in self.order:
             self._add(step)
@@ -66,7 +66,7 @@ class _Script:
         text = "\n".join([head, *([] if self.inputs else [NO_FLAGS, ""]), " |\n    ".join(self.commands)]) + "\n"
         if "\0" in text + "".join(
             self.flags
-            # No argument of a program can have a NUL. In JSON it is escaped, but not in a flag's name.
+            # A program's argument cannot have a NUL. In JSON it is escaped, but in a flag's name it is not.
         ):
             raise refused("a text in it contains NUL, which a script cannot")
         return text
@@ -85,7 +85,7 @@ class _Script:
                 self.wired.steps[each.step].sources[each.read] = PathSource(each.path)
             word_of(each.path)
             self.state.places[each.path] = each in self.required or each.has_default
-        # pflow-set takes the flags: shell code could neither check types nor pass on an error document.
+        # pflow-set parses the flags: shell code could neither check types nor pass on an error document.
         if self.inputs or self.wired.maps_stdin:
             words = [f"--inputs={quote(self._declarations())}", '-- "$@"'] if self.inputs else []
             intake = [] if self.takes_pipe else ["--store"] if self.takes_store else ["-n"]
@@ -105,7 +105,7 @@ class _Script:
         return "{" + ",\n    ".join(lines) + "}"
 
     def _refuse_early(self, given: FlowInput, id: str) -> None:
-        """Raise PflowError (65) if others could use a step's flag, which is in the store from the script's start on."""
+        """Raise PflowError (65) if other steps could read a step's flag, since the script stores it at its start."""
         key, wired = given.read, self.wired
         if not wired.steps[id].interface.reads[key].is_stored:
             raise refused(f"the store does not keep the '{key}' that a flag gives '{id}'")

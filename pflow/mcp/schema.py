@@ -1,4 +1,4 @@
-"""A type of the interface grammar as a JSON schema, and a JSON schema as a type."""
+"""Converting types of the interface grammar to JSON schemas, and JSON schemas to types."""
 
 import re
 from collections.abc import Iterable
@@ -29,20 +29,21 @@ _SIMPLE: dict[str, Schema] = {
     "path": {"type": "string", "minLength": 1},
 }
 _NAMES = {schema["type"]: name for name, schema in reversed(_SIMPLE.items()) if "type" in schema}
-"""The types by their names in a schema. A string is a str, since a schema does not tell paths and URLs from texts."""
+"""Our types by their names in a schema. A string is always a str, since a schema has no names for paths and URLs."""
 
 _NO_LISTS: list[Schema] = [{"type": each} for each in ("string", "number", "boolean", "object", "null")]
 UNTYPED: Schema = {}
-"""The schema of a list's items that may be anything. VS Code, OpenAI and Gemini refuse an array without `items`; Gemini
-and strict clients also refuse items without a type, so clients are shown the next two.
+"""The schema of items that may be anything, for our own checks. VS Code, OpenAI and Gemini refuse an array without
+`items`; Gemini and strict clients also refuse items without a type, so clients get one of the next two schemas.
 """
 NO_LIST: Schema = {"anyOf": _NO_LISTS}
-"""The same for arguments, as clients are told; pflow itself also takes lists in lists."""
+"""The schema of such items in arguments, for clients. pflow itself also takes lists in lists."""
 ANYTHING: Schema = {"minItems": 0}
-"""The same for results, which clients check: it allows anything, and has the keyword that strict clients want."""
+"""The schema of such items in results, which clients check. It allows anything, and has a keyword, which strict clients
+want."""
 
 _DEEPEST = 4
-"""The most levels of a schema that become a type, and the most references that are followed for one."""
+"""The most levels of a schema that become a type, and the most references in a row that are followed."""
 
 _LONGEST = 300
 """The most characters of a misfit."""
@@ -52,9 +53,9 @@ def schema_of(type: Type, items: Schema = UNTYPED, *, is_written: bool = False) 
     """Return the schema of a type. The members of a shape are described, but not required."""
     if type.choices:
         return {"type": "string", "enum": list(type.choices)}
-    if type.name == "any":  # not {}, nor a list of types: some clients refuse a schema without a type or with several
+    if type.name == "any":  # some clients refuse {}, and others a list of types
         return {"anyOf": [{"type": "array", "items": items}, *_NO_LISTS]}
-    # The path of a file that a node has found may not be UTF-8, and is bytes then.
+    # A path that a node has found is bytes if it is not UTF-8.
     schema = dict(_TEXT_OR_BYTES if is_written and type.name == "path" else _SIMPLE[type.name])
     if type.name == "list":
         schema["items"] = schema_of(type.items, items, is_written=is_written) if type.items else items
@@ -65,7 +66,7 @@ def schema_of(type: Type, items: Schema = UNTYPED, *, is_written: bool = False) 
 
 
 def type_of(schema: Any, root: Schema, depth: int = 0) -> Type:
-    """Return the type of a schema within `root`; `any` for what the grammar of types cannot say."""
+    """Return the type of a schema within `root`; `any` if the grammar of types cannot express it."""
     schema = resolve(schema, root)
     choices = [each for each in choices_of(schema) if each is not None]
     if all(isinstance(each, str) and re.fullmatch(r"[A-Za-z0-9_.-]+", each) for each in choices) and len(choices) > 1:
@@ -84,7 +85,7 @@ def choices_of(schema: Schema) -> list[Any]:
 
 
 def resolve(schema: Any, root: Schema) -> Schema:
-    """Follow references within the root, and take a single alternative besides null; else return the schema."""
+    """Follow a schema's references within the root, and its only alternative besides null; return the schema there."""
     about = found = as_dict(schema)
     for _ in range(_DEEPEST):
         several = [each for key in ("anyOf", "oneOf", "allOf") for each in as_list(found.get(key))]
@@ -99,17 +100,17 @@ def resolve(schema: Any, root: Schema) -> Schema:
 
 
 def as_dict(value: Any) -> dict[str, Any]:
-    """Return the value if it is an object, else an empty one: others' JSON may have anything anywhere."""
+    """Return the value if it is an object, else an empty one, since foreign JSON may have any value there."""
     return value if isinstance(value, dict) else {}
 
 
 def as_list(value: Any) -> list[Any]:
-    """Return the value if it is a list, else an empty one: others' JSON may have anything anywhere."""
+    """Return the value if it is a list, else an empty one, since foreign JSON may have any value there."""
     return value if isinstance(value, list) else []
 
 
 def input_schema(inputs: dict[str, Field], items: Schema = UNTYPED) -> Schema:
-    """Return the schema of an object with only these members. Required items are required members."""
+    """Return the schema of an object that may have only these members; required items are required members."""
     required = [name for name, field in inputs.items() if field.required]
     schema = {**_object(inputs.items(), items), "additionalProperties": False}
     return {**schema, "required": required} if required else schema
@@ -144,6 +145,6 @@ def fault_in(schema: Schema, value: Any) -> str:
 
 
 def without_middle(text: str, longest: int) -> str:
-    """Cut the middle out of a long message, which may begin with a long value and end with the reason."""
+    """Cut the middle out of a long message: it may begin with a long value, and end with the reason."""
     half = longest // 2
     return text if len(text) <= longest else f"{text[:half]}…{text[-half:]}"

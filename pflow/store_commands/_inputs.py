@@ -1,4 +1,4 @@
-"""The inputs of an exported script: its flags, taken and checked in the same way as a flow's by `pflow run`."""
+"""The inputs of an exported script: its flags, parsed and checked as `pflow run` does with a flow's flags."""
 
 from pflow.binding.flag_value import FlagValue
 from pflow.binding.store import NodeStore
@@ -32,7 +32,7 @@ class GivenInputs(RunInputs):
         for name, said in texts.items():
             self.values[name] = FlagValue(inputs[name].flag, inputs[name].type, said, verbatim=True).value
         self.carried = [each.path for each in inputs.values() if each.pipe and each.name in self.values]
-        """The place that the pipe carries from here on, if a flag gives the value that the pipe could have given."""
+        """The places of inputs for the pipe whose value comes from a flag instead; the pipe then carries them."""
 
     def put_into(self, document: Document) -> None:
         """Put values and defaults into a store, and fit the store's own values. Raises PflowError (65, 66)."""

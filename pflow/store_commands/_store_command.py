@@ -1,4 +1,4 @@
-"""The common parts of the store commands: their flags, their input, their errors and ends."""
+"""The common parts of the store commands: parsing flags, reading the input store, reporting errors, exiting."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ def run_store_command(
 ) -> NoReturn:  # fmt: skip
     """Run an executable with the values of its flags and bare words; `work` returns the exit code.
 
-    A failure is one line on stderr. A command that prints a store also prints an error document; any other does so
-    only for wrong words, which no working script has.
+    A failure is one line on stderr. A command that prints a store also prints an error document; other commands do so
+    only for wrong words, which a working script does not have.
     """
     prepare_python()
     command = StoreCommand()
@@ -97,8 +97,8 @@ def place(text: str) -> Path:
 
 
 def set_members(document: Document, words: list[str]) -> list[Path]:
-    """Set members of a document, and return their places: KEY=VALUE a text, KEY:=JSON a JSON value, KEY@FILE a file's
-    text, KEY:@FILE the JSON in a file.
+    """Set members of a document, and return their places. KEY=VALUE sets a text, KEY:=JSON a JSON value, KEY@FILE a
+    file's text, KEY:@FILE the JSON in a file.
 
     Raises PflowError (2) for any other word, and the error of a file that cannot be read.
     """

@@ -35,7 +35,7 @@ def work(values: dict[str, Any], command: StoreCommand) -> int:
         places = set_members(document, values["set"])
         failed = [step for step in document.header.get("steps", []) if isinstance(step, dict) and "exit" in step]
         carries = str(failed[-1].get("carries")) if failed else ""
-        if carries in map(write_path, places):  # later stages expect the key that the failed one should have passed on
+        if carries in map(write_path, places):  # later stages expect the key of the failed stage
             document.header["last"] = carries
     document.start()
     write_pieces(1, document.pieces())

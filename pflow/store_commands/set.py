@@ -40,7 +40,7 @@ SPEC.arguments = [argument("KEY=VALUE", name="member", type=TEXTS)]
 def work(flags: dict[str, Any], command: StoreCommand) -> int:
     given, members = None, flags["member"]
     if flags["inputs"] is not None:
-        from pflow.store_commands._inputs import GivenInputs  # it loads the driver's inputs, for exported scripts alone
+        from pflow.store_commands._inputs import GivenInputs  # for exported scripts; it loads the driver's inputs
 
         given, members = GivenInputs(flags["inputs"], members), []
         flags["store"] = flags["store"] or given.carried

@@ -1,7 +1,7 @@
 """Add the tools of an MCP server as nodes, compare them with the tools that it has now, and remove them.
 
-The file of a server says which nodes there are. It is written after the files of the nodes, and removed after them.
-Files that an interrupted change has left, and that no server's file names, are removed before the next change.
+A server's file lists its nodes. It is written after the files of the nodes, and removed after them. If a change is
+interrupted, the next change removes the nodes' files that no server's file lists.
 """
 
 import difflib
@@ -45,10 +45,10 @@ from pflow.text.printable import clean, foreign_line
 
 @dataclass(frozen=True)
 class Comparison:
-    """A server's nodes as they would be now. `server` is the server as its file will have it, `before` as it is kept.
+    """The nodes that a server's present tools make. `server` is what its file would have then, `before` what it has.
 
-    `left_out` names the tools that cannot be nodes, and why. `diff` has the lines of the nodes' files that differ; it
-    is empty if none does.
+    `left_out` names the tools that cannot be nodes, with the reasons. `diff` has the lines of the nodes' files that
+    differ; it is empty if none does.
     """
 
     server: Server
@@ -59,7 +59,7 @@ class Comparison:
 
 
 def add_server(server: Server) -> Comparison:
-    """Make a node of each tool of a new server. Raises PflowError (2, 65, 73, 77, 78), and then writes nothing."""
+    """Make a node of each tool of a new server. Raises PflowError (2, 65, 73, 77, 78); in that case write nothing."""
     servers.check_server_name(server.name)
     _check_new(server.name)
     with Within(f"cannot add '{server.name}'"):
@@ -74,7 +74,7 @@ def add_server(server: Server) -> Comparison:
 def compare_server(name: str, *, is_anew: bool = False) -> Comparison:
     """Compare a server's nodes with its present tools. With `is_anew`, look up again what npx or uvx runs.
 
-    Raises PflowError: 65, 127, or what asking the server raises.
+    Raises PflowError: 65, 127, and the errors of asking the server.
     """
     server = load_server(name)
     if is_anew:
@@ -83,7 +83,7 @@ def compare_server(name: str, *, is_anew: bool = False) -> Comparison:
 
 
 def refresh_server(change: Comparison) -> None:
-    """Write a server's nodes as a comparison has found them. Raises PflowError (73, 77, 78, 127)."""
+    """Write the nodes that a comparison has found. Raises PflowError (73, 77, 78, 127)."""
     with _locked(f"cannot refresh '{change.server.name}'"):
         load_server(change.server.name)
         _write(change)
@@ -94,7 +94,7 @@ def remove_server(name: str) -> list[str]:
     with _locked(f"cannot remove '{name}'"):
         removed = [file for each in load_server(name).tools for file in _remove_node(each)]
         failpoint("mcp-remove")
-        # Last, so that after an interrupt the server is still there to be removed.
+        # Last, so that after an interrupt the server can still be removed.
         servers.remove_file(servers.server_file(name), f"cannot remove the MCP server '{name}'")
         return removed
 
@@ -111,13 +111,13 @@ def _check_new(name: str) -> None:
 
 
 def _resolve(server: Server) -> None:
-    """Note which program a server's command runs. If ${…} was filled in, only `run` has the values, not `command`."""
+    """Set `run` to the program that a server's command runs. Values filled in for ${…} are only in `run`."""
     if server.command:
         server.run = resolve_command((server.is_filled and server.run) or server.command, server.env)
 
 
 def _compare(before: Server) -> Comparison:
-    from pflow.mcp.client.session import list_tools  # it loads the SDK, for which most acts need not wait
+    from pflow.mcp.client.session import list_tools  # it loads the SDK, which is slow, and most acts do without it
 
     listed = list_tools(before)
     server = replace(before, version=foreign_line(str(listed["info"].get("version") or "")))
@@ -162,7 +162,7 @@ def _write(change: Comparison) -> None:
 
 
 def _clash(node: ToolNode, own: list[str]) -> str:
-    """Say which node or file a new node would replace; empty for none. The nodes in `own` may be replaced.
+    """Return the message about a node or file that a new node would replace; "" for none. `own` may be replaced.
 
     Raises PflowError (77, 78) if the executable cannot be made.
     """
@@ -186,7 +186,7 @@ def _remove_leftovers() -> None:
 
 
 def _leftovers() -> list[str]:
-    """Return the nodes that no server has; none if the file of a server cannot be read."""
+    """Return the made nodes that no server lists; none if the file of a server cannot be read."""
     with suppress(PflowError):
         known = {node for name in list_servers() for node in load_server(name).tools}
         files = Path(data_directory("nodes") or "").glob("mcp_*.py")
@@ -198,7 +198,7 @@ def _leftovers() -> list[str]:
 def _remove_node(name: str) -> list[str]:
     """Remove the class of a tool and its executables, and return their files. Raises PflowError (73, 77)."""
     file = node_file(name)
-    # First, because after an interrupt the class still says whose the executable is.
+    # First, since after an interrupt only the class tells to which node the executable belongs.
     removed = remove_executables(name, tool_script(name, file))
     for each in (cache_from_source(file), file):
         servers.remove_file(each, f"cannot remove '{each}'")
@@ -206,13 +206,13 @@ def _remove_node(name: str) -> list[str]:
 
 
 def _read(file: str) -> str:
-    """Return the text of a file; empty for one that cannot be read."""
+    """Return the text of a file; empty if it cannot be read."""
     return result_of(lambda: Path(file).read_text(encoding="utf-8", errors="replace"), otherwise="")
 
 
 @contextmanager
 def _locked(act: str) -> Iterator[None]:
-    """Let one process at a time change the servers, and hold signals back: half a server would be left."""
+    """Let one process at a time change the servers, and delay signals, which would leave half a server."""
     with lock_folder(os.path.dirname(servers.server_file("any")), act):
         before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM, signal.SIGHUP})
         try:
@@ -229,11 +229,11 @@ _WITH_VALUE = {"--from", "--with", "--python", "-p", "--package", "--index", "--
 
 
 def resolve_command(command: list[str], env: dict[str, str]) -> list[str]:
-    """Return the program that npx or uvx would run, so that a start is quick and always the same; else the command.
+    """Return the program that npx or uvx would run, so that starts are quick and always the same; else the command.
 
     The program is installed with our own environment, which may name an index or a proxy, and the server's `env`. A
-    command with flags that are not known here stays as it is. Raises PflowError: 69 if the program cannot be installed,
-    127 if npx or uvx is missing.
+    command with flags unknown to this function is returned unchanged. Raises PflowError: 69 if the program cannot be
+    installed, 127 if npx or uvx is missing.
     """
     tool = os.path.basename(command[0])
     env = {**os.environ, **env}

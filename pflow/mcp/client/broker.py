@@ -1,8 +1,8 @@
 """The broker: one process holds the sessions with MCP servers, and answers stages and steps on a Unix socket.
 
-`python -m pflow.mcp.client.broker SOCKET OWNER` ends with the process OWNER. If that is 0, as for `pflow mcp up`, it
-ends after ten minutes without a call. It prints one reply once it listens, or if it cannot. Requests and replies are
-JSON, each on a line, one after another:
+`python -m pflow.mcp.client.broker SOCKET OWNER` ends when the process OWNER ends. If OWNER is 0, as for `pflow mcp up`,
+it ends after ten minutes without a call. It prints one reply when it listens, or if it cannot listen. Requests and
+replies are JSON, each on a line, one after another:
 
     {"call": {"server", "tool", "arguments", "timeout"}} → {"progress": TEXT}*, then {"result": …}
     {"up": [NAME…]} → {"result": {}}, when these servers have started
@@ -35,10 +35,10 @@ IDLE = 600.0
 
 _TICK = 0.2
 _CPU = 20
-"""The most seconds of CPU between two turns of the loop. Code that takes longer, such as a regular expression of the
-SDK's, can only be ended from outside."""
+"""The most seconds of CPU between two turns of the loop. Code that takes longer, such as a regular expression in the
+SDK, cannot be interrupted in Python, so the kernel ends the process."""
 _ENDING = 2 * GRACE
-"""Seconds that the sessions have to end."""
+"""The seconds within which the sessions have to end."""
 _LONGEST = 2 * MOST
 _BACKLOG = 512
 """Connections that may wait to be accepted: the branches and items of a run connect at once."""
@@ -73,14 +73,14 @@ class _KeptSession:
 
 
 async def _stay_alive() -> None:
-    """Let the kernel end us if the loop has no turn for too long."""
+    """Let the kernel end this process if the loop gets no turn for too long."""
     while True:  # SIGVTALRM has no handler, so it also ends a loop that is held in C code
         setitimer(ITIMER_VIRTUAL, _CPU)
         await asyncio.sleep(1)
 
 
 class Broker:
-    """The sessions by the names of their servers, until the process `owner` ends (0 for no owner)."""
+    """Keeps sessions, by the names of their servers, until the process `owner` ends (0: there is no owner)."""
 
     def __init__(self, owner: int) -> None:
         self.owner = owner
@@ -98,12 +98,12 @@ class Broker:
             loop.add_signal_handler(signum, self.ended.set)
         _sweep(path)
         self.path = path
-        os.umask(0o077)  # the socket must be ours alone from the moment that it exists
+        os.umask(0o077)  # the socket must be private from the moment it exists
         server = await asyncio.start_unix_server(self._talk, path, limit=_LONGEST, backlog=_BACKLOG)
         watching = [asyncio.create_task(each) for each in (self._watch(), _stay_alive())]
         _report_start({"result": {}})
         await self.ended.wait()
-        alarm(round(2 * _ENDING))  # a server or a thread of the SDK that hangs must not keep us here
+        alarm(round(2 * _ENDING))  # end even if a server or a thread of the SDK hangs
         for task in watching:
             task.cancel()
         with suppress(FileNotFoundError):
@@ -121,7 +121,7 @@ class Broker:
                 loop.add_reader(os.pidfd_open(self.owner), self.ended.set)
             except ProcessLookupError:
                 self.ended.set()
-            except (AttributeError, OSError):  # pidfds are Linux's, since 5.3
+            except (AttributeError, OSError):  # only Linux has pidfds, since 5.3
                 while is_running(self.owner):
                     await asyncio.sleep(_TICK)
                 self.ended.set()
@@ -194,7 +194,7 @@ class Broker:
 
     @asynccontextmanager
     async def _using(self, name: str) -> AsyncIterator[Session]:
-        """Yield the session with a server; a new one if there is none, it is over, or the server's file has changed."""
+        """Yield the session with a server: a new one if none is open or the server's file has changed."""
         kept = self.kept.get(name)
         if kept is None or not kept.is_usable():
             if self.owner and load_server(name).is_kept:
@@ -221,9 +221,9 @@ class Broker:
 
 
 def _sweep(path: str) -> None:
-    """Remove what a killed broker has left: our socket, those of owners that have ended, and those of dead clients.
+    """Remove the sockets that killed processes have left: our own path, sockets of dead owners, and those of clients.
 
-    The process that starts a broker holds a lock, and has made sure that nobody listens on our socket.
+    The process that starts a broker holds a lock, and has made sure that no broker listens on our path.
     """
     folder = os.path.dirname(path)
     for name in os.listdir(folder):
@@ -239,7 +239,7 @@ def _failed(error: PflowError) -> Reply:
 
 
 def _report_start(reply: Reply) -> None:
-    """Print one line for the process that started us, and let go of its standard files."""
+    """Print one line for the process that started us, then close its standard files."""
     with suppress(OSError):
         os.write(1, json.dumps(reply).encode() + b"\n")
     null = os.open(os.devnull, os.O_RDWR)
@@ -249,7 +249,7 @@ def _report_start(reply: Reply) -> None:
 
 def main(path: str, owner: str) -> None:
     """Serve on the socket `path` for the process `owner`."""
-    # We may outlive the script that runs `pflow mcp up`: its locks, its pipes and its directory must not stay in use.
+    # We may outlive the script that runs `pflow mcp up`, so we must not keep its locks, pipes and directory in use.
     os.closerange(3, os.sysconf("SC_OPEN_MAX"))
     os.chdir("/")
     try:

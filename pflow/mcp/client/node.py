@@ -1,6 +1,6 @@
-"""A tool of an MCP server as a node: its base class, and its call through the broker, which is started if needed.
+"""The tools of MCP servers as nodes: their base class, and calls through the broker, which is started if needed.
 
-The files that `pflow mcp add` has written import McpNode from here.
+The files that `pflow mcp add` writes import McpNode from here.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ else:
 
 
 class McpNode(Node):
-    """A tool of an MCP server; `properties` are the server's names of the reads. `pflow mcp add` writes the classes."""
+    """A tool of an MCP server. `properties` has the server's name for each read. `pflow mcp add` writes subclasses."""
 
     server = ""
     tool = ""
@@ -55,7 +55,7 @@ class McpNode(Node):
 def call(server: str, tool: str, arguments: Mapping[str, Any], tell: Callable[[str], None]) -> dict[str, Any]:
     """Call a tool and return its reply: `result`, `files` with bytes as data, and `links`.
 
-    `tell` gets its progress. Any exception here, that of a signal too, cancels the call. Raises PflowError.
+    `tell` gets its progress. Any exception here, also one raised by a signal, cancels the call. Raises PflowError.
     """
     from binascii import a2b_base64
 
@@ -66,14 +66,15 @@ def call(server: str, tool: str, arguments: Mapping[str, Any], tell: Callable[[s
     reply: dict[str, Any] = request(path, {"call": about}, act, tell)
     try:
         return {**reply, "files": [{**each, "data": a2b_base64(each["data"])} for each in reply["files"]]}
-    except (LookupError, TypeError, ValueError):  # the broker of `up` may be of another version, which has no files
+    except (LookupError, TypeError, ValueError):  # a broker that `up` started may be of another version
         raise PflowError(f"{act}: its files are not in base64", exit=BAD_DATA) from None
 
 
 def request(path: str, about: dict[str, Any], act: str, tell: Callable[[str], None] = lambda text: None) -> Any:
-    """Send a request to the broker with this socket and return the result; start the broker if nobody listens.
+    """Send a request to the broker on the socket `path` and return the result; start the broker if none listens.
 
-    Raises PflowError: the broker's, or one that begins with `act`: 65 for what JSON cannot hold, 69 without a reply.
+    Raises PflowError: the broker's, or one that begins with `act`: 65 for values that JSON cannot hold, 69 without a
+    reply.
     """
     message = encode(about, escape=False) + b"\n"
     if b'{"$bytes":"' in message:
@@ -91,7 +92,7 @@ def request(path: str, about: dict[str, Any], act: str, tell: Callable[[str], No
 
 
 def is_listening(path: str) -> bool:
-    """Return True if a broker has this socket. Raises PflowError (77)."""
+    """Return True if a broker listens on this socket. Raises PflowError (77)."""
     try:
         _open(path).close()
     except OSError:
@@ -100,9 +101,9 @@ def is_listening(path: str) -> bool:
 
 
 def _read(line: bytes, act: str) -> dict[str, Any]:
-    """Read a line of the broker's.
+    """Read a line from the broker.
 
-    Raises PflowError: the one in the line, 65 for a number that pflow's JSON cannot have, 69 for another version.
+    Raises PflowError: the error in the line, 65 for a number that pflow's JSON cannot have, 69 for another version.
     """
     with Attempt(f"{act}: its answer cannot be kept", of=ValueError, exit=BAD_DATA):
         reply: dict[str, Any] = scan(line.decode())[0]
@@ -118,7 +119,7 @@ _ERROR = {"message": str, "hint": str, "exit": int, "details": dict}
 
 
 def _has_our_form(reply: Any) -> bool:
-    """Return True if a line has the form of this version: pflow may have been updated since `pflow mcp up`."""
+    """Return True if a reply has this version's form: pflow may have been updated since `pflow mcp up`."""
     if not isinstance(reply, dict):
         return False
     if failed := reply.get("error"):
@@ -128,16 +129,16 @@ def _has_our_form(reply: Any) -> bool:
 
 
 def _connect(path: str, act: str) -> socket:
-    """Connect to a broker; if nobody listens, start one. Of several processes that try, only one starts it."""
+    """Connect to a broker; if none listens, start one. If several processes try at once, only one starts it."""
     from pflow.files.atomic import take_turn
     from pflow.files.reading import Opened
 
     with Ignoring(FileNotFoundError, ConnectionRefusedError):
         return _open(path)
-    # The directory is the lock, since the socket does not exist yet.
+    # Lock the directory, since the socket does not exist yet.
     with Opened(os.open(os.path.dirname(path), os.O_RDONLY)) as turn:
         take_turn(turn)
-        if not is_listening(path):  # else another process has started one while we waited
+        if not is_listening(path):  # another process may have started one while we waited
             _start(path, act)
         return _open(path)
 
@@ -145,7 +146,7 @@ def _connect(path: str, act: str) -> socket:
 def _open(path: str) -> socket:
     """Connect to a broker that listens. Raises OSError; PflowError (77) if it is another user's."""
     make_place(path)
-    connection = socket(1, 1)  # AF_UNIX and SOCK_STREAM, whose names socket.py has
+    connection = socket(1, 1)  # AF_UNIX and SOCK_STREAM; only socket.py has the names
     name = name_peer(connection, path)
     try:
         connection.connect(path)

@@ -1,6 +1,6 @@
-"""The MCP servers in another client's configuration: that of Claude, Cursor, Codex, VS Code, or a file like theirs.
+"""The MCP servers in the configuration of Claude, Cursor, Codex or VS Code, or in a file with such a configuration.
 
-The values of variables and headers may be secrets: they go into the server's file, and nowhere else.
+The values of variables and headers may be secrets: they are written to the server's file, and nowhere else.
 """
 
 import json
@@ -59,7 +59,7 @@ class _ServerSettings(BaseModel, coerce_numbers_to_str=True):
 
 @dataclass(frozen=True)
 class ForeignServer:
-    """A server in a client's `file`, where it is called `label`, or the error why it cannot be taken."""
+    """A server in a client's `file`, where it is called `label`; or the error because of which it cannot be added."""
 
     label: str
     file: str
@@ -93,7 +93,7 @@ def _read(file: str) -> Any:
         if file.endswith(".toml"):
             return tomllib.loads(text)
         return json.loads(_without_comments(text), object_pairs_hook=_without_nulls)
-    except (ValueError, RecursionError) as error:  # its own message may quote the file, and so a key
+    except (ValueError, RecursionError) as error:  # the parser's message may quote the file, and so a key
         where = f" at line {error.lineno}" if isinstance(error, json.JSONDecodeError) else ""
         kind = "TOML" if file.endswith(".toml") else "JSON"
         raise PflowError(f"cannot read '{file}': it is not {kind}{where}", exit=BAD_DATA) from None
@@ -135,7 +135,7 @@ def _server(label: str, about: Any) -> Server:
         what = "it has neither a command nor the URL of streamable HTTP"
         raise PflowError(what, hint=f"pflow mcp add {server.name} --url=URL", exit=BAD_CONFIG)
     words = [settings.command, *settings.args] if settings.command else []
-    server.command = words  # this is what `pflow mcp list` shows, so nothing is filled in: it may be secret
+    server.command = words  # `pflow mcp list` shows it, so ${…} is not filled in: it may be secret
     server.run = [_filled(each) for each in words]
     server.url = "" if settings.command else _filled(settings.url)
     server.directory = os.path.abspath(os.path.expanduser(_filled(settings.cwd)))
@@ -154,7 +154,7 @@ def _header(text: str) -> str:
 
 
 def _filled(text: str) -> str:
-    """Fill in variables and places. Raises PflowError (78) for a variable that is not set and has no default."""
+    """Fill in variables and directories. Raises PflowError (78) for a variable that is not set and has no default."""
 
     def fill(found: re.Match[str]) -> str:
         kind, name, otherwise = found.groups()

@@ -1,4 +1,4 @@
-"""The MCP servers that were added: a file each, readable only by its owner, since it may hold keys."""
+"""The MCP servers that were added. Each has a file that only its owner can read, since it may hold keys."""
 
 import json
 import os
@@ -28,10 +28,10 @@ _LONGEST = 40
 
 @dataclass
 class Server:
-    """An MCP server as its file has it: how it is started or reached, and its tools by the names of their nodes.
+    """An MCP server, as in its file: how it is started or reached, and its tools by the names of their nodes.
 
-    `command` is as it was typed; in `run`, npx and uvx are resolved to a program of a certain version. `env` and
-    `headers` may hold secrets, which no message shows.
+    `command` is the command that was typed. `run` is the command that is started: npx or uvx is replaced by a program
+    of a fixed version. `env` and `headers` may hold secrets, which no message shows.
     """
 
     name: str
@@ -96,7 +96,7 @@ def save_server(server: Server) -> None:
     file = server_file(server.name)
     with Attempt(f"cannot keep the MCP server '{server.name}'", not_written):
         make_private(os.path.dirname(file))
-        # replace() keeps the mode of an older file, which somebody may have opened to others.
+        # replace() would keep the mode of an older file, which others may be able to read.
         with suppress(FileNotFoundError):
             os.chmod(file, 0o600)
         replace(file, json.dumps(asdict(server), indent=1) + "\n", mode=0o600)

@@ -55,9 +55,9 @@ class Session:
     """A session with one server, as long as `open` lasts; several calls may run at once.
 
     It raises PflowErrors: 1 for a tool's own error, with its `result` in `details`, 65 for an answer that is too long
-    or not of the protocol, 69 for a server that cannot be reached, ends, is silent or sends garbage, 77 if it asks for
-    a login, 78 if it cannot be started, 124 at a call's own limit, 127 for a tool that is gone. Secrets of the server
-    are masked in all of them.
+    or breaks the protocol, 69 for a server that cannot be reached, ends, is silent or sends garbage, 77 if it asks for
+    a login, 78 if it cannot be started, 124 at a call's own limit, 127 for a tool that no longer exists. The server's
+    secrets are masked in all of them.
     """
 
     def __init__(self, server: Server) -> None:
@@ -95,7 +95,7 @@ class Session:
                 raise self._silence_error()
         except Exception as error:
             failed = self._as_error(error)
-            if failed.exit == FAILED:  # an error in answer to the handshake is no tool's own
+            if failed.exit == FAILED:  # an error in answer to the handshake is not a tool's
                 failed.exit = UNAVAILABLE
             raise failed.within(act) from None
         finally:
@@ -185,7 +185,7 @@ class Session:
             scope.deadline = min(scope.deadline, soon)
 
     def _progress(self, tell: Tell) -> ProgressFnT:
-        """Return the callback for progress. A server that reports it is alive, so calls without a limit wait on."""
+        """Return the callback for progress. A server that reports progress is alive, so calls without a limit go on."""
 
         async def report(progress: float, total: float | None, message: str | None) -> None:
             for scope, limit in self._scopes.items():
@@ -243,7 +243,7 @@ class Session:
 def list_tools(server: Server) -> dict[str, Any]:
     """Start or reach a server, and return its `info` and its `tools`, as the protocol's JSON. Raises PflowError.
 
-    `left_out` says by their names why some of the tools cannot be used.
+    `left_out` has the reason for each tool that cannot be used, by its name.
     """
 
     async def ask() -> dict[str, Any]:
@@ -257,7 +257,7 @@ def list_tools(server: Server) -> dict[str, Any]:
 
 
 def _masked(about: Any, secrets: Secrets, member: str = "") -> Any:
-    """Mask the secrets in the tools' descriptions, but not in names and choices, which calls have to give unchanged."""
+    """Mask the secrets in the tools' descriptions, but not in names and choices, which calls send unchanged."""
     if isinstance(about, dict):
         return {name: _masked(each, secrets, name) for name, each in about.items()}
     if isinstance(about, list):
@@ -276,13 +276,13 @@ _UNKNOWN = types.JSONRPCError(
 
 
 class MendedMessages(ObjectReceiveStream[Any]):
-    """A stream of a server's messages, mended to the form that the SDK takes.
+    """A stream of a server's messages, repaired so that the SDK accepts them.
 
-    For one malformed tool the SDK would refuse the whole list. Each is mended, or left out with the reason in
+    The SDK refuses a whole list for one malformed tool: so such a tool is repaired, or left out with the reason in
     `left_out`, and an overlong list is cut. The schemas of results are removed: the SDK would check each result against
-    them, and a server's `pattern` or `$ref` could take for ever, since nothing interrupts `re`. If the SDK's first
-    request, `server/discover`, is not answered soon, or without its id, as by older servers, the SDK gets an error in
-    place of an answer, because it would wait for ten seconds.
+    them, and a server's `pattern` or `$ref` could run for ever, since nothing interrupts `re`. Older servers do not
+    answer the SDK's first request, `server/discover`, or answer without its id. Then the SDK, which would wait for ten
+    seconds, gets an error as the answer.
     """
 
     def __init__(self, messages: Any, left_out: dict[str, str]) -> None:
@@ -306,7 +306,7 @@ class MendedMessages(ObjectReceiveStream[Any]):
         return item
 
     def _mend(self, result: dict[str, Any]) -> None:
-        """Give a result the form that the SDK takes, which refuses a whole result for one wrong member."""
+        """Repair the members of a result, since the SDK refuses a whole result for one wrong member."""
         if isinstance(tools := result.get("tools"), list):
             del tools[MOST_TOOLS + 1 :]
             tools[:] = filter(None, [self._tool(each) for each in tools])
@@ -354,7 +354,7 @@ def reply_of(result: types.CallToolResult) -> tuple[str, dict[str, Any]]:
     """Return a result's texts, joined by newlines, and the values that a node writes.
 
     `result` is the structured content, else the texts; `files` are the images, audio and blobs, in base64; `links` are
-    data. Structured content that is `{"result": …}` gives the value: frameworks wrap what is not an object so.
+    the links. From structured content `{"result": …}` the value is taken: frameworks wrap values other than objects so.
     """
     texts, files, links = [], [], []
     for block in result.content:

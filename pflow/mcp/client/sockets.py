@@ -24,24 +24,24 @@ _LONGEST = 107
 
 
 def begin_run() -> None:
-    """Let this process and all that it starts share one broker. The first call starts it, and it ends with us.
+    """Let this process and all its children share one broker. The first call starts it, and it ends with this process.
 
     Inside another run, the broker of that run is used.
     """
     if not run_socket():
-        # In the environment, so that pflow in a step's command uses the run's broker too.
+        # Set in the environment, so that pflow in a step's command uses the run's broker too.
         os.environ[RUN] = socket_of(str(os.getpid()))
 
 
 def run_socket() -> str:
-    """Return the socket of the run that we are part of; empty outside a run, or if that run has other servers."""
+    """Return the socket of the run around this process; empty outside a run, or if that run has other servers."""
     path = os.environ.get(RUN, "")
     owner = owner_of(path)
     return path if owner and is_running(owner) and path.endswith(_ending()) else ""
 
 
 def owner_of(path: str) -> int:
-    """Return the process that a broker with this socket ends with; 0 for none, as for `pflow mcp up`."""
+    """Return the process with which the broker of this socket ends; 0 if there is none, as for `pflow mcp up`."""
     name = os.path.basename(path).partition("-")[0]
     return int(name) if name.isascii() and name.isdecimal() else 0
 
@@ -61,7 +61,7 @@ def socket_of(name: str) -> str:
 
 
 def _ending() -> str:
-    """Return the ending of our sockets' names. It differs by XDG_DATA_HOME: a broker knows only the servers there."""
+    """Return the ending of our sockets' names. It depends on XDG_DATA_HOME: a broker knows only the servers there."""
     from binascii import crc32
 
     servers = os.fsencode(pflow_directory("XDG_DATA_HOME", ".local/share") or "")
@@ -69,7 +69,7 @@ def _ending() -> str:
 
 
 def make_place(path: str) -> None:
-    """Make the directory of a socket. Raises OSError, and PflowError (77) unless it is ours alone and the path fits."""
+    """Make the directory of a socket. Raises OSError; PflowError (77) if it is open to others, or the path too long."""
     folder = os.path.dirname(path)
     make_private(folder)
     about = os.lstat(folder)
@@ -81,11 +81,11 @@ def make_place(path: str) -> None:
 
 
 def is_peer_ours(peer: Any) -> bool:
-    """Return True if the process at the other end of a connection has our user, as far as the system says."""
+    """Return True if the process at the other end of a connection is our user's, or if the system cannot tell."""
     import _socket
 
     if not hasattr(_socket, "SO_PEERCRED"):
-        return True  # only Linux says so here; elsewhere the directory's mode alone keeps others out
+        return True  # only Linux tells it in this way; elsewhere the directory's mode alone keeps others out
     about = peer.getsockopt(_socket.SOL_SOCKET, _socket.SO_PEERCRED, 12)
     return int.from_bytes(about[4:8], sys.byteorder) == os.geteuid()
 
@@ -105,7 +105,7 @@ def name_peer(peer: Any, path: str) -> str:
 
 
 def was_named(peer: Any, path: str) -> bool:
-    """Return True if the other end of a connection has its name beside our socket, and remove the name."""
+    """Return True if the other end of a connection has a name from `name_peer`; remove the name."""
     name = os.fsdecode(peer.getpeername())
     if os.path.dirname(name) != os.path.dirname(path) or not os.path.basename(name).startswith(PEER):
         return False

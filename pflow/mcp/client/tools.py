@@ -1,6 +1,6 @@
-"""The node of an MCP server's tool, as text: its name, its interface, and the file of its class.
+"""Writing the node of an MCP server's tool: its name, its interface, and the file of its class.
 
-A server's words are data: each is put on one line, shortened, and escaped in a Python string.
+Texts from a server are data: each is put on one line, shortened, and escaped in a Python string.
 """
 
 import json
@@ -28,7 +28,7 @@ _WRITES = """\
 - Writes: shared["files"]: list[dict{type: str, data: bytes}]  # the images, sounds and files of its answer
 - Writes: shared["links"]: list[dict]  # the links of its answer"""
 _NO_PROPERTIES = RESERVED | {"result", "files", "links", "stdin"}
-"""Names that no property gets: the flags of every stage, the writes of every tool, and the pipe's content."""
+"""Names that a property must not have: the flags of every stage, the writes of every tool, and `stdin`."""
 
 _LONGEST_NAME, _DIGITS = 100, 8
 _LONGEST = 300
@@ -46,9 +46,9 @@ class ToolNode:
 
 
 def tool_nodes(server: Server, tools: list[Schema]) -> list[ToolNode]:
-    """Return the nodes of a server's tools, which are JSON of MCP.
+    """Return the nodes of a server's `tools`, which are JSON as in MCP.
 
-    Flows use the nodes' names: a node that the server has keeps its name, and no name depends on the tools' order.
+    Flows use the names of nodes: so an existing node keeps its name, and no name depends on the order of the tools.
     """
     named = {tool["name"]: tool for tool in tools}
     had = {tool: name for name, tool in server.tools.items()}
@@ -57,7 +57,7 @@ def tool_nodes(server: Server, tools: list[Schema]) -> list[ToolNode]:
 
 
 def _node_name(server: Server, tool: str) -> str:
-    """Return the name of a tool's node, with the server's name once: git_log of git is mcp-git-log.
+    """Return the name of a tool's node, which has the server's name only once: git_log of git is mcp-git-log.
 
     A long name ends with a digest.
     """
@@ -71,7 +71,7 @@ def _node_name(server: Server, tool: str) -> str:
 
 
 def _words(name: str) -> list[str]:
-    """Return a name as words of a to z and digits. Other letters become their numbers: 查 is u67e5."""
+    """Split a name into words of a to z and digits. Other letters become their code points: 查 is u67e5."""
     start = normalize("NFC", name[:_LONGEST])
     words = "".join(map(_spelling, kebab(start))).split()
     return words or ["".join([f"u{ord(each):x}" for each in start])]
@@ -83,9 +83,9 @@ def _spelling(letter: str) -> str:
 
 
 def _made_unique(spelt: dict[str, str], hyphen: str, had: Mapping[str, str]) -> dict[str, str]:
-    """Return the spellings of names, with numbers after those that are equal, also if only but for a `-`.
+    """Return the spellings of names, with a number after each that equals an earlier one; a `-` makes no difference.
 
-    A name keeps the spelling that it `had`. A name that needs no change comes before others, which come in their order.
+    A name keeps the spelling that it `had`. Names that are spelt without a change come first, then the others, sorted.
     """
     apart: dict[str, str] = {}
     taken: set[str] = set()
@@ -122,9 +122,9 @@ class {"".join(map(str.capitalize, name.split("-")))}(McpNode):
 
 
 def _about(server: Server, tool: Schema) -> list[str]:
-    """Return the summary, which is the first paragraph of the server's words, the tool's own name and the hints.
+    """Return the summary (the first paragraph of the server's description), the tool's own name and the hints.
 
-    The other paragraphs follow as a quotation, because agents may take what a server writes there for orders.
+    The other paragraphs follow as a quotation, since agents may otherwise take a server's text for orders.
     """
     words = str(tool.get("description") or tool.get("title") or "").strip()
     said, *more = map(_plain_line, re.split(r"\n\s*\n", words, maxsplit=1))
@@ -136,7 +136,7 @@ def _about(server: Server, tool: Schema) -> list[str]:
 
 
 def _root(schema: Schema) -> Schema:
-    """Return a tool's schema with the properties of the schemas that it refers to, and of its alternatives."""
+    """Return a tool's schema with the properties of its references and of its alternatives in it."""
     found = {**schema, **resolve(schema, schema)}
     parts = {key: [resolve(each, schema) for each in as_list(found.get(key))] for key in ("allOf", "anyOf", "oneOf")}
     every = [found, *parts["allOf"]]
@@ -155,7 +155,7 @@ def _effects(server: Server, tool: Schema) -> list[str]:
 
 
 def _properties(schema: Schema) -> dict[str, str]:
-    """Return a schema's properties by the names of their flags; a name that no flag can have gets `arg_NAME`."""
+    """Return a schema's properties by the names of their flags, which are `arg_NAME` if NAME cannot be a flag."""
     names = dict.fromkeys([*as_dict(schema.get("properties")), *_required(schema)])
     flags = _made_unique({name: _flag_of(name) for name in names}, "_", had={})
     return {flags[name]: name for name in names}
@@ -173,7 +173,7 @@ def _required(schema: Schema) -> list[str]:
 
 
 def _reads(schema: Schema, properties: dict[str, str]) -> Iterator[str]:
-    """Yield a line for each property. If one text alone is required, the pipe fills it."""
+    """Yield a line for each property. If a single property is required and it is a text, the pipe fills it."""
     required = _required(schema)
     members = as_dict(schema.get("properties"))
     schemas = {flag: resolve(members.get(name), schema) for flag, name in properties.items()}

@@ -36,10 +36,10 @@ MOST = 50 << 20
 """The most bytes of a server's answer."""
 
 GRACE = children.GRACE / 3
-"""Seconds that a server has to end once its stdin is closed, and once more after SIGTERM."""
+"""The seconds in which a server has to end after its stdin is closed, and again after SIGTERM."""
 
 MESSAGE = 1024
-"""The bytes that any message counts for at least: each one takes time."""
+"""The least number of bytes that a message counts for, since even a short one takes time."""
 
 _ENDED = os.WEXITED | os.WNOHANG | os.WNOWAIT
 _LONGEST_LINE = 1 << 16
@@ -50,7 +50,7 @@ class LocalServer:
     """A server's process. `last_line` is the last line of its stderr.
 
     `on_fault` gets an error for each line of its stdout that is not a message (69), and for an answer that is too long
-    (65), after which nothing more is read.
+    (65). After the latter nothing more is read.
     """
 
     def __init__(self, server: Server, on_fault: Callable[[PflowError], None]) -> None:
@@ -63,15 +63,15 @@ class LocalServer:
 
     @property
     def has_ended(self) -> bool:
-        """True once the process has ended, or nothing is read from it any more."""
+        """True when the process has ended, or its stdout is no longer read."""
         if not self.pid or self._is_read:
             return self._is_read
-        # The kernel is asked, because the reader learns of the end later, and a call in between would fail.
+        # Ask the kernel: the reader notices the end later, and a call in between would fail.
         return result_of(os.waitid, os.P_PID, self.pid, _ENDED, of=ChildProcessError, otherwise=True) is not None
 
     @asynccontextmanager
     async def run(self) -> AsyncIterator[TransportStreams]:
-        """Start the server and yield the streams of its messages; then end it and all that it started.
+        """Start the server and yield the streams of its messages; at the end, end it and all its children.
 
         Raises PflowError (78) if it does not start.
         """
@@ -91,7 +91,7 @@ class LocalServer:
                     for stream in (messages, answers, receiver):
                         stream.close()
                     await to_thread.run_sync(wait_for_end, [program], GRACE)
-                    # A server that has ended by itself may have left processes in the background.
+                    # A server that ended by itself may have left processes in the background.
                     await to_thread.run_sync(end, [program], GRACE)
                     await asyncio.wait([reading])
 
@@ -106,13 +106,13 @@ class LocalServer:
             return Program(words, input=b"", on_stdout=take, on_stderr=hear, env=env, directory=folder)
         except (OSError, ValueError) as error:
             why = f"'{folder}' is no directory" if not os.path.isdir(folder) else f"'{words[0]}': {reason_of(error)}"
-            is_resolved = words != self.server.command  # the caches of npx and uvx are emptied now and then
+            is_resolved = words != self.server.command  # the program may have been removed from the cache of npx or uvx
             act = "refresh {}" if is_resolved else "add {} -- COMMAND"
             hint = f"pflow mcp {act.format(self.server.name)}"
             raise PflowError(f"cannot start it: {why}", hint=hint, exit=BAD_CONFIG) from None
 
     async def _read(self, program: Program) -> None:
-        """Pass on the messages of its stdout until it ends, which ends the session."""
+        """Pass on the messages on the server's stdout until it ends; then end the session."""
         async with self._sender:
             try:
                 await talk(program, GRACE)
@@ -134,7 +134,7 @@ class LocalServer:
         from_thread.run(self._pass_on, lines)
 
     def _take_stderr(self, part: bytes) -> None:
-        """Take a part of stderr, and remember the last line. A server that writes a lot is read slowly, so it waits."""
+        """Take a part of stderr, and remember the last line. Slow down a server that writes a lot by reading slowly."""
         whole, _, rest = (self._rest + part).rpartition(b"\n")
         self._rest = rest[-_LONGEST_LINE:]
         self.last_line = whole.strip().rpartition(b"\n")[2].decode(errors="replace").strip() or self.last_line
@@ -143,7 +143,7 @@ class LocalServer:
             time.sleep(_TICK)
 
     async def _pass_on(self, lines: list[bytes]) -> None:
-        """Pass on the messages of lines. Raises PflowError (65) if one is too large, or too many are not answers."""
+        """Pass on the messages in lines. Raises PflowError (65) if one is too large, or too many are not answers."""
         for line in lines:
             self._unasked += max(len(line), MESSAGE)
             if has_too_many_values(line):
@@ -177,7 +177,7 @@ class LocalServer:
 
 
 def _message(line: bytes) -> JSONRPCMessage:
-    """Read a line's message. Raises ValueError or RecursionError if it has none."""
+    """Return the message in a line. Raises ValueError or RecursionError if it has none."""
     with suppress(ValueError):
         return jsonrpc_message_adapter.validate_json(line, by_name=False)
     # JavaScript may cut a text between the halves of an emoji, and programs on Windows may write other encodings.
@@ -193,11 +193,12 @@ def too_long() -> PflowError:
 _LOGIN = "--header='Authorization: Bearer env:TOKEN', or -- npx mcp-remote URL, which logs in"
 _SECONDS = 30.0
 _PACE = 1.0
-"""Seconds between two requests for a stream: a server can tell the SDK to ask again at once, which took a whole CPU."""
+"""The least seconds between two requests for a stream: a server told the SDK to ask again at once, which took a whole
+CPU."""
 
 
 class RemoteServer:
-    """The HTTP client of a session. `on_fault` gets refusals, and answers that are too long, as errors."""
+    """The HTTP client of a session. `on_fault` gets an error for each refusal, and for an answer that is too long."""
 
     def __init__(self, server: Server, secrets: Secrets, on_fault: Callable[[PflowError], None]) -> None:
         self.server, self.secrets, self.on_fault = server, secrets, on_fault
@@ -220,7 +221,7 @@ class RemoteServer:
             ):
                 try:
                     yield streams
-                finally:  # on leaving, the SDK asks the server to end the session, and would wait for ever
+                finally:  # at the end the SDK asks the server to end the session, and might wait for ever
                     closing.deadline = anyio.current_time() + GRACE
 
     async def _pace(self, request: httpx2.Request) -> None:
@@ -247,7 +248,7 @@ class RemoteServer:
 
 
 async def talk(program: Program, grace: float) -> int:
-    """Talk to a program until it ends, and return its exit code. A cancelled wait ends it and all that it started.
+    """Talk to a program until it ends, and return its exit code. A cancelled wait ends the program and its children.
 
     The callbacks of the program are called in a thread.
     """

@@ -1,4 +1,4 @@
-"""Calls of the server's tools: a client's arguments become the words and the stdin of a child, its stdout a result.
+"""Calls of the server's tools: a client's arguments become a child's words and stdin, its stdout becomes a result.
 
 Arguments are data. Reads go into the store, which is never searched for templates. A param, or an input that only one
 step of a flow takes, becomes a flag: one word, with the value after its `=`, verbatim.
@@ -39,7 +39,7 @@ from pflow.values.paths import write_path
 from pflow.values.types import Type
 
 Tell = Callable[[float, float | None, str], Awaitable[None]]
-"""Tells a client the progress of a call: steps done, of how many, and in words."""
+"""A function that tells a client the progress of a call: steps done, steps in all, and a text."""
 
 MOST = 1 << 20
 """The most bytes of a flow's text or of a sentence."""
@@ -124,7 +124,7 @@ def call_of(offered: OfferedTool, arguments: dict[str, Any]) -> tuple[list[str],
     for known in offered.flow.inputs.values() if offered.flow else ():
         if known.declared and known.name in given:
             given[known.name] = read_argument(known.flag, known.as_field(), given[known.name])
-    # The child says what is missing, in the words and with the exit code of `pflow run`.
+    # Nothing is required here: the child reports missing inputs, with the message and exit code of `pflow run`.
     schema = {**input_schema(offered.inputs), "required": []}
     _check_arguments(offered.tool.name, schema, given)
     _refuse_variables(given)
@@ -132,7 +132,7 @@ def call_of(offered: OfferedTool, arguments: dict[str, Any]) -> tuple[list[str],
     if offered.flow:
         words = ["run", node_type.file, "-j"]
     else:
-        # --verbatim, because a client's values are data: a ${…} in them is not expanded.
+        # --verbatim, since a client's values are data, in which ${…} must not be expanded.
         words = [node_type.name if node_type.origin == BUNDLED else node_type.file, "-j", "--verbatim"]
     words += _words_of(offered, given, store)
     return words, encode({"$pflow": {"v": 1}, **store}, escape=False) + b"\n"
@@ -145,7 +145,7 @@ def _check_arguments(tool: str, schema: dict[str, Any], arguments: dict[str, Any
 
 
 def _refuse_variables(arguments: dict[str, Any]) -> None:
-    """Raise PflowError (77) for a value that names a variable of the environment: a client could send it anywhere."""
+    """Raise PflowError (77) for a value that names an environment variable: a client could send its text anywhere."""
     for name, value in arguments.items():
         if name.rpartition(".")[2] in FROM_ENVIRONMENT and "env:" in str(value):
             hint = "a person can save a flow with it"
@@ -163,7 +163,7 @@ def _words_of(offered: OfferedTool, given: dict[str, Any], store: dict[str, Any]
             assign(store, known.path, value)
         elif offered.flow is None and offered.inputs[name].kind == "read":
             store[name] = value
-            words.append(f"--map-in={name}={write_path((name,))}")  # an [explicit] read takes no key by its name alone
+            words.append(f"--map-in={name}={write_path((name,))}")  # an [explicit] read takes a key only by a mapping
         else:
             flag = f"{known.step}.{known.read}" if known else name
             words.append(_flag(flag, offered.inputs[name].type, value))
@@ -171,7 +171,7 @@ def _words_of(offered: OfferedTool, given: dict[str, Any], store: dict[str, Any]
 
 
 def _flag(name: str, type: Type, value: Any) -> str:
-    """Return a flag and its value in one word, in the form that its type reads."""
+    """Return a flag and its value as one word, with the value in the form for its type."""
     with Attempt(f"cannot take '{name}'", of=ValueError, exit=BAD_DATA):
         text = value if isinstance(value, str) else _text_of(type, value)
     if "\0" in text or len(os.fsencode(text)) > _LONGEST_WORD:
@@ -184,7 +184,7 @@ def _text_of(type: Type, value: Any) -> str:
     data = encode(value, escape=False)
     if type.name == "bytes":
         return os.fsdecode(decode(data))
-    return str(int(value)) if type.name == "int" else str(data, "utf-8")  # JSON schema takes 7.0 for an integer
+    return str(int(value)) if type.name == "int" else str(data, "utf-8")  # in JSON schema 7.0 is an integer
 
 
 LIMIT = 1 << 20
@@ -201,7 +201,7 @@ _LONGEST = 4_000
 
 
 def success(about: dict[str, Any], **meta: Any) -> types.CallToolResult:
-    """Return an object as a result. If it is over the limit, values are cut, and a text says so."""
+    """Return an object as a result. If it is over the limit, cut values, and add a text about it."""
     kept = trim(about)
     texts = [json.dumps(kept, ensure_ascii=False)]
     if kept is not about:
@@ -226,7 +226,7 @@ def _result(texts: list[str], meta: dict[str, Any], **more: Any) -> types.CallTo
 
 
 def result_of_run(offered: OfferedTool, code: int, stdout: bytes, said: Sequence[str]) -> types.CallToolResult:
-    """Return the result of a child's run. `said` are its last lines on stderr; pflow's last one has the error.
+    """Return the result of a child's run. `said` are its last lines on stderr; the last line of pflow has the error.
 
     Raises PflowError (65) for a store that a client cannot take.
     """
@@ -255,7 +255,7 @@ def result_of_run(offered: OfferedTool, code: int, stdout: bytes, said: Sequence
 
 
 def trim(value: dict[str, Any]) -> dict[str, Any]:
-    """Cut long values until the whole has at most LIMIT bytes of JSON. Types stay, since clients check the schema."""
+    """Cut long values until the JSON has at most LIMIT bytes. Keep their types, since clients check the schema."""
     if size_of(value) <= LIMIT:
         return value
     cuts = (_cut(value, cap) for cap in _CAPS)
@@ -281,14 +281,14 @@ AT_ONCE = 8
 """The most children at the same time; further calls wait."""
 
 GRACE = 1.5 * children.GRACE
-"""Seconds from SIGTERM to SIGKILL. A child gives its own children GRACE, and the official client gives us twice
-that."""
+"""Seconds from SIGTERM to SIGKILL: more than a child gives its own children (children.GRACE), less than the official
+client gives us, which is twice as much."""
 
 _MOST_OUTPUT = 1 << 26
-"""The most bytes of a child's document, which is held in memory whole before values are cut."""
+"""The most bytes of a child's document, which is in memory as a whole before values are cut."""
 
 _REMEMBERED = 40
-"""The last lines of a child's stderr that are kept, to find the error among them."""
+"""The number of last lines of a child's stderr that are kept: the error is among them."""
 
 _LONGEST_LINE = 1 << 24
 _TICK = 0.05
@@ -309,10 +309,10 @@ class Children:
     ) -> tuple[int, bytes, deque[str]]:
         """Run pflow with these words; return its exit code, -n if signal n killed it, its stdout and last stderr lines.
 
-        `on_event` gets the lines of its trace. A cancelled call ends all that it started. Raises OSError and ValueError
-        if it does not start, PflowError (73) if it writes too much.
+        `on_event` gets the lines of its trace. A cancelled call ends the child and its children. Raises OSError and
+        ValueError if it does not start, PflowError (73) if it writes too much.
         """
-        # With -P, a module in the working directory, which clients may write to, is not imported in place of pflow.
+        # -P: never import a module from the working directory in place of pflow, since clients may write there.
         argv = [sys.executable, "-P", "-m", "pflow.commands.main", *words]
         document, rest, said = bytearray(), b"", deque[str](maxlen=_REMEMBERED)
 
@@ -349,9 +349,9 @@ class Children:
 
 @asynccontextmanager
 async def _trace(on_event: OnEvent | None) -> AsyncIterator[dict[str, str] | None]:
-    """Yield the environment of a child, in which it traces to a file that is passed on as it grows.
+    """Yield the environment for a child that traces to a file; pass the file on to `on_event` as it grows.
 
-    Yield None, for our own environment, if nobody wants the events or the user traces to a file of their own.
+    Yield None, which means our own environment, without `on_event` or if the user has set a trace file.
     """
     if on_event is None or os.environ.get("PFLOW_TRACE", "0") not in ("", "0"):
         yield None

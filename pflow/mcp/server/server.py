@@ -1,4 +1,4 @@
-"""The MCP server on stdin and stdout. The official SDK speaks the protocol; here tools are listed and called."""
+"""The MCP server on stdin and stdout. The official SDK speaks the protocol; this module lists and calls the tools."""
 
 import json
 import logging
@@ -79,12 +79,12 @@ class McpServer:
             tasks.cancel_scope.cancel()
 
     async def _end_at_signal(self) -> None:
-        # Under nohup SIGHUP is ignored, and stays so.
+        # Under nohup SIGHUP is ignored, and has to stay ignored.
         heeded = [each for each in _SIGNALS if signal.getsignal(each) != signal.SIG_IGN]
         with anyio.open_signal_receiver(*heeded) as signals:
             async for signum in signals:
                 await self.calls.children.end()
-                die_of(signum)  # the SDK's thread waits in a read of stdin, so an exit would hang
+                die_of(signum)  # a plain exit would hang: the SDK's thread waits in a read of stdin
 
     async def _watch(self) -> None:
         """Notify the client when tools have changed since it last listed them."""
@@ -112,7 +112,7 @@ class McpServer:
 
 
 async def _refuse_broken(read: ReadStream[Any], good: WriteStream[Any], write: WriteStream[Any]) -> None:
-    """Pass on readable messages, and answer others with an error: the SDK drops them, and the client would wait."""
+    """Pass on readable messages, and answer others with an error: the SDK would drop them, and the client wait."""
     async with good:
         async for message in read:
             if not isinstance(message, ValidationError):
@@ -125,7 +125,7 @@ def _refusal(why: str, line: Any) -> types.JSONRPCError:
     """Return the error for a line that is not JSON or nests too deeply, or for JSON that is not a message."""
     code, id = types.INVALID_REQUEST, line.get("id") if isinstance(line, dict) else None
     if isinstance(line, str):
-        # The SDK's parser gives up at fewer levels than json does: the request may have an id all the same.
+        # The SDK's parser gives up at fewer levels than json, so json may still find the id of the request.
         wrong = (ValueError, RecursionError, TypeError, KeyError)
         code, id = types.PARSE_ERROR, result_of(lambda: json.loads(line)["id"], of=wrong, otherwise=None)
     error = types.ErrorData(code=code, message=f"cannot read the message: {why}")
@@ -153,7 +153,7 @@ def write_line(line: str) -> None:
 
 
 def serve(only: list[str], root: str | None, *, is_all: bool, read_only: bool) -> None:
-    """Serve until the client hangs up, in the directory `root`, which the files of calls may not leave.
+    """Serve until the client hangs up, in the directory `root`, outside of which calls may use no files.
 
     Raises PflowError (2, 64, 66, 77, 127); ClosedPipe for a closed stdout.
     """
@@ -168,7 +168,7 @@ def serve(only: list[str], root: str | None, *, is_all: bool, read_only: bool) -
     try:
         anyio.run(McpServer(offered_tools, own_tools(only, read_only=read_only)).serve)
     except BaseExceptionGroup as group:
-        # anyio's task groups raise groups, of which a person needs one cause.
+        # anyio's task groups raise groups of exceptions, but a person needs only one cause.
         first: BaseException = group
         while isinstance(first, BaseExceptionGroup):
             first = first.exceptions[0]
@@ -176,11 +176,11 @@ def serve(only: list[str], root: str | None, *, is_all: bool, read_only: bool) -
 
 
 def _enter(root: str | None) -> None:
-    """Make the root the working directory, which calls may not leave."""
+    """Make the root the working directory and the bounds of calls."""
     with Attempt(f"cannot serve the files below '{root or '.'}'", hint="--root takes a directory"):
         os.chdir(root or ".")
         os.environ[ROOT] = os.getcwd()
-    if root is None and os.environ[ROOT] == "/":  # clients that are desktop programs start their servers there
+    if root is None and os.environ[ROOT] == "/":  # desktop programs start their servers in /
         hint = "--root DIR limits the files that a client may reach; --root=/ allows all"
         what = "cannot serve: the working directory is /, and every file lies below it"
         raise PflowError(what, hint=hint, exit=USAGE)

@@ -1,4 +1,4 @@
-"""The server's tools: one for each offered node and saved flow, listed anew when files change, and pflow's own six."""
+"""The server's tools: pflow's own six, and one for each offered node and saved flow, listed again when files change."""
 
 import os
 import re
@@ -34,19 +34,19 @@ _GOOD_NAME = re.compile("[A-Za-z0-9_][A-Za-z0-9_-]{0,63}")
 
 
 class OfferedTool:
-    """A node or a saved flow as a tool. `label` is its name in pflow, `tool` is what a client sees, `flow` is wired.
+    """A node or a saved flow as a tool. `label` is its name in pflow, `tool` what a client sees, `flow` the wired flow.
 
-    `inputs` are the reads and params that a client may give, `writes` those that it gets. None is a secret.
+    `inputs` are the reads and params that a client may set, `writes` the writes that it gets. None is a secret.
     """
 
     def __init__(self, node_type: NodeType, taken: Container[str]) -> None:
-        """Raises PflowError, whose message is the reason alone, if a kind cannot be a tool."""
+        """Raises PflowError if the node or flow cannot be a tool; the message is only the reason."""
         interface = node_type.help_interface()
         self.node_type, self.label = node_type, node_type.name
         self.flow = node_type.flow if isinstance(node_type, FlowType) else None
         if fault := next(_faults(node_type, self.flow), ""):
             raise PflowError(fault)
-        reads = {**interface.params, **interface.reads}  # as for a stage: of two with one name, the flag is the read
+        reads = {**interface.params, **interface.reads}  # as in a stage, a read precedes a param of its name
         self.inputs = {name: field for name, field in reads.items() if not self._is_withheld(field)}
         secrets = _secrets_of(node_type)
         writes = {name: field for name, field in interface.writes.items() if CARRIED not in field.marks}
@@ -66,7 +66,7 @@ class OfferedTool:
         )
 
     def _is_withheld(self, field: Field) -> bool:
-        """Return True for items that a client may not give: secrets, and the commands of a saved flow."""
+        """Return True for items that a client must not set: secrets, and the commands of a saved flow."""
         names_command = field.kind == "param" and field.name.rpartition(".")[2] in COMMANDS
         return field.is_secret or (names_command and self.flow is not None)
 
@@ -76,7 +76,7 @@ class OfferedTool:
 
 
 def _tool_name(label: str, taken: Container[str]) -> str:
-    """Return the name of a node's or a flow's tool: NAME, or flow_NAME if a node has that. Raises PflowError."""
+    """Return the name of a tool: NAME, or flow_NAME for a flow if a node has that name. Raises PflowError."""
     for name in (label.removeprefix("flow:"), label.replace(":", "_", 1)):
         if _GOOD_NAME.fullmatch(name) and name not in taken:
             return name
@@ -99,10 +99,10 @@ def _faults(node_type: NodeType, flow: WiredFlow | None) -> Iterator[str]:
 
 
 def _hints(effects: list[str], *, repeats: bool) -> dict[str, bool]:
-    """Return MCP's annotations. A tool that only uses the network is neither read-only nor destructive.
+    """Return MCP's annotations. A tool that only uses the network is not read-only, destructive or idempotent.
 
-    Nor is it idempotent: a node that finds its earlier work by the key of its step, such as a comment on GitHub, does
-    it again in each call.
+    It is not idempotent, since a node that finds its earlier work by the key of its step, such as a comment on GitHub,
+    does not find it from one call to the next.
     """
     changes = bool({"writes files", "runs commands", "anything"} & {*effects})
     uses_network = bool({"network", "anything"} & {*effects})
@@ -113,7 +113,7 @@ def _hints(effects: list[str], *, repeats: bool) -> dict[str, bool]:
 
 
 def _secrets_of(node_type: NodeType) -> set[str]:
-    """Return the names of secret writes. For a flow they are outputs, or keys of its store if it has no outputs."""
+    """Return the names of secret writes; for a flow, of its outputs, or of keys of its store if it has no outputs."""
     if not isinstance(node_type, FlowType):
         return node_type.interface.secret_writes
     places = list(_secret_places(node_type.flow))
@@ -134,15 +134,15 @@ def _secret_places(flow: WiredFlow) -> Iterator[Path]:
 
 
 State = dict[str, tuple[int, ...] | None]
-"""Files and directories, each with numbers that differ once it has changed."""
+"""Files and directories, each with numbers that change when it changes."""
 
 
 class OfferedTools:
     """The nodes and saved flows that are offered as tools.
 
-    They are those that `only` names; without names, the saved flows and the nodes that only read. `is_all` also offers
-    nodes that change things, `read_only` leaves out all that do. `say` gets a line for each kind that cannot be
-    offered. `reserved` are the names of pflow's own tools.
+    By default they are the saved flows and the nodes that only read; names in `only` replace these. `is_all` also
+    offers nodes that change things, `read_only` leaves out nodes and flows that do. `say` gets a line for each one that
+    cannot be offered. `reserved` are the names of pflow's own tools.
     """
 
     def __init__(
@@ -165,7 +165,7 @@ class OfferedTools:
         self._said: set[str] = set()
 
     def tools(self) -> dict[str, OfferedTool]:
-        """Return every offered tool by its name; list them anew if a file has changed."""
+        """Return every offered tool by its name; read them again if a file has changed."""
         if (state := state_of_files()) != self._listed:
             forget_types()
             self._tools = {}
@@ -202,7 +202,7 @@ class OfferedTools:
 
 
 def _label(name: str) -> str:
-    """Return the full name of the node or saved flow that a person names. Raises PflowError (127) if unknown."""
+    """Return the label of the node or saved flow that a person names. Raises PflowError (127) for an unknown name."""
     if "/" in name:
         hint = "--only takes the names of nodes and saved flows"
         raise PflowError(f"cannot offer '{name}': it is a path", hint=hint, exit=NOT_FOUND)
@@ -225,7 +225,7 @@ _NAME = pydantic.Field(
 )
 
 _Object = Annotated[dict[str, Any], WithJsonSchema({"type": "object"})]
-"""An object without pydantic's `additionalProperties`: clients that make schemas strict refuse a tool with it."""
+"""An object without pydantic's `additionalProperties`, since clients that make schemas strict refuse a tool with it."""
 
 
 class _Arguments(BaseModel):
@@ -296,7 +296,7 @@ OWN_TOOLS: dict[str, tuple[type[_Arguments], types.ToolAnnotations]] = {
 
 
 def own_tools(only: Sequence[str], *, read_only: bool) -> dict[str, types.Tool]:
-    """Return pflow's own tools that are offered, by name. `only` are the names that a person chose."""
+    """Return the offered ones of pflow's own tools, by name. `only` are the names that a person chose."""
     tools = {}
     for name, (arguments, hints) in OWN_TOOLS.items():
         if (only and name not in only) or (read_only and name == PLAN):  # planning sends text over the network
@@ -339,7 +339,7 @@ def _row(offered: OfferedTool) -> dict[str, Any]:
 
 
 def _described(offered: OfferedTool) -> dict[str, Any]:
-    """Return what pflow says of a node, but its file, and the tool as a client sees it; for a flow, its text too."""
+    """Return the account of a node or flow without its file, the tool as a client sees it, and the text of a flow."""
     about = {name: value for name, value in entry(offered.node_type).items() if name not in ("file", "reads", "params")}
     about |= {**offered.tool.model_dump(exclude_none=True), "tool": offered.tool.name, "name": offered.label}
     return about | (_forms(offered.flow) if offered.flow else {})
@@ -351,5 +351,5 @@ def planned(ir: dict[str, Any]) -> dict[str, Any]:
 
 
 def _forms(wired: WiredFlow) -> dict[str, Any]:
-    pipe = result_of(pipe_of, wired, of=PflowError, otherwise=None)  # pipe syntax cannot say every flow
+    pipe = result_of(pipe_of, wired, of=PflowError, otherwise=None)  # pipe syntax cannot express every flow
     return {"ir": flow_to_ir(wired.flow), **({"pipe": pipe} if pipe else {})}
