@@ -266,7 +266,7 @@ def keys(before: list[str], step: list[str], *, in_braces: bool) -> list[Candida
 
 
 def _keys_of_pipe() -> list[str]:
-    """Return the keys that the stages before the cursor write, if the shell tells the whole line."""
+    """Return the keys that the stages before the cursor write; empty if the shell does not pass on the whole line."""
     words = split(os.environ.get("PFLOW_LINE", ""), is_flow=True).words
     end = max([at for at, word in enumerate(words) if word == "|"], default=0)
     return [*dict.fromkeys(place.partition(".")[2] for place in _places(words[:end]))]

@@ -150,7 +150,7 @@ class Budget:
 
 
 def _words(name: str, *amounts: float) -> str:
-    """Return `2 of 3 calls`, `4,106 tokens` or `$0.4108`, exact enough to tell what is left from what a call takes."""
+    """Return `2 of 3 calls`, `4,106 tokens` or `$0.4108`, exact enough to show that a call needs more than is left."""
     each = [dollars(amount, 4) if name == "cost" else f"{amount:,.0f}" for amount in amounts]
     return " of ".join(each) + (f" {name}" if name != "cost" else "")
 

@@ -41,7 +41,7 @@ class RunInputs:
         self.data: dict[str, dict[str, Any]] = {}
         self.origins: dict[str, str] = {}
         self.piped_path: Path | None = None
-        """The path of the input that takes what the pipe carries."""
+        """The path of the input that gets the value from the pipe."""
         self.confined = ""
         """The bounds of the run (pflow.files.beneath), those of a plan under --yes; empty for none."""
         self.planned: list[dict[str, Any]] = []

@@ -50,7 +50,7 @@ def set_attributes(fd: int, old: os.stat_result, attributes: dict[str, bytes]) -
 
 
 def _is_done(act: Callable[..., None], *words: Any) -> bool:
-    """Do something with a file; return False if the system refuses it. Raises OSError for an error of the disk."""
+    """Call `act`, which changes a file; return False if the system refuses it. Raises OSError for a disk error."""
     try:
         act(*words)
     except OSError as error:

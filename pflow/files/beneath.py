@@ -22,7 +22,7 @@ CONFINED = "PFLOW_CONFINED"
 OWN = "pflow's or llm's own files are there"
 """The fault of a path that no run within bounds may write, whatever directories are allowed."""
 
-# O_PATH: to pass through a directory takes no right to read it.
+# O_PATH, since a directory that we only pass through need not be readable.
 _DIRECTORY = os.O_DIRECTORY | getattr(os, "O_PATH", os.O_RDONLY)
 _MOST_LINKS = 40
 

@@ -42,7 +42,7 @@ NEW_RUN_HINT = "pflow run, or pflow map, begins another one"
 class Journal:
     """The file with the records of a run, one a line, written by its driver's process; `key` seals the secrets in them.
 
-    `records` is what the file held when it was opened: None if it was new, or had no whole line.
+    `records` are the records in the file when it was opened; None if it was new, or had no whole line.
     """
 
     def __init__(self, directory: str, secrets: Secrets, key: bytes) -> None:
@@ -160,7 +160,7 @@ class Journal:
 
 
 def unlink(path: str) -> None:
-    with Ignoring(OSError):  # it is gone if somebody removed the whole directory of the run
+    with Ignoring(OSError):  # it is gone if the user has removed the directory of the run
         os.unlink(path)
 
 
@@ -272,7 +272,7 @@ def seal(begin: Begin, secrets: Secrets, key: bytes) -> None:
 def _find_in_texts(begin: Begin, secrets: Secrets, key: bytes) -> Iterator[tuple[str, str]]:
     """Move texts with a secret in them, decoded, to the store's values, where the secret can be sealed and put back.
 
-    A text that cannot be decoded is emptied: yield its name, and the digest that is kept of it.
+    A text that cannot be decoded is emptied: yield its name, and the digest to keep in its place.
     """
     for name, text in list(begin["texts"].items()):
         data = text_bytes(text)

@@ -84,7 +84,7 @@ class RunLog:
     """
 
     def __init__(self, directory: str) -> None:
-        """Lock the directory of a run. Raises OSError: BlockingIOError while it, or a program of it, is running."""
+        """Lock the directory of a run. Raises OSError: BlockingIOError while the run, or one of its programs, runs."""
         self.directory = directory
         self.lock = _lock(directory)  # before the events: without a lock they look like a killed run's
         """A descriptor that children and programs inherit: the run counts as running while one of them holds it."""

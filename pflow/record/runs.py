@@ -47,15 +47,15 @@ DAYS, SIZE = 30, 200 << 20
 
 
 class RecordedRun:
-    """A run, as its log tells it.
+    """A run, as it is recorded in its directory.
 
     `status` is done, finished with failures (of items of batches), failed (with `exit`), running, or killed: the log
     has no end, and no process of the run is left. `steps` counts the steps of the flow, `steps_done` those that
-    succeeded at least once; `missed` is the first step that the cache had no answer for. `failed_items` counts items
-    that batches left out, `usage` is what models took in all, `limits` are the flags of the limits that ended the run.
+    succeeded at least once; `missed` is the first step for which the cache had no answer. `failed_items` counts items
+    that batches left out, `usage` is the sum for all models, `limits` are the flags of the limits that ended the run.
     `begun` is in seconds; `ms` is the duration, for a killed run until its last event, None for a running one. A map
-    has a `ledger`, and counts `items`: total, done, failed, left, None if unknown; `begun_items` failed and take
-    --redo. Maps of the same flow, flags and items have the same `map_digest`.
+    has a `ledger`, and counts `items`: total, done, failed, left, None if unknown; `begun_items` counts failed items
+    that run again only with --redo. Maps of the same flow, flags and items have the same `map_digest`.
     """
 
     def __init__(self, directory: str) -> None:
@@ -73,7 +73,7 @@ class RecordedRun:
         self.flow_hash = str(self.about.get("flow_hash") or "")
         self.begun: float = float(self.about["time"]) if self.about else time_of(self.id)
         self.is_map = "map" in self.about if self.about else _is_map(directory)
-        """None if neither the log nor the journal tells."""
+        """True for a map, False for another run; None if neither the log nor the journal is readable."""
         self.steps: int = self.about.get("steps", 0)
         self.steps_done = len(set(_steps_done(log)))
         self.missed = str(next(_events(log, b'"cache":{"verdict":"miss"'), {}).get("step", ""))
@@ -278,7 +278,7 @@ def _limits_reached(log: bytes, end: Event) -> list[str]:
 
 
 def _usage_so_far(log: bytes) -> dict[str, Any]:
-    """Return what models took in a run whose log has no end."""
+    """Return the usage of models in a run whose log has no end."""
     usage = Usage()
     for event in _events(log):
         usage.add_event(event)
@@ -351,7 +351,7 @@ def _order(id: str, noted: dict[str, str]) -> tuple[str, int]:
 
 
 def prune(parent: str, *, days: float = DAYS, size: int = SIZE) -> None:
-    """Remove runs that are older than so many days, then the oldest until the rest takes so many bytes.
+    """Remove runs older than `days`, then the oldest runs until the others take at most `size` bytes.
 
     The newest run and running ones stay. A run that cannot be removed is tried again at the next pruning.
     """

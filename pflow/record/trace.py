@@ -226,7 +226,7 @@ def _begun(event: Event, number: int, outer: int | None) -> TracedVisit:
 
 
 def _add_item(visit: TracedVisit, event: Event) -> None:
-    """Count an item of a batch. Its usage counts until the end of the batch, which has the sum of all items."""
+    """Count an item of a batch. Its usage is added until the batch ends: that event has the sum of all items."""
     usage = Usage(visit, event)
     counts = visit.setdefault("items", {"done": 0, "failed": 0})
     counts["failed" if "exit" in event else "done"] += 1
@@ -247,7 +247,7 @@ def _end(visit: TracedVisit, event: Event) -> None:
 
 
 def _keys_in(place: str) -> list[str]:
-    """Return the place of a read; for a flag, such as `--prompt (a.b, c)`, the places that its template refers to."""
+    """Return a read's place in a list; for a flag, such as `--prompt (a.b, c)`, the places in its template."""
     if not place.startswith("--"):
         return [place]
     return list(filter(None, place.partition(" (")[2].removesuffix(")").split(", ")))

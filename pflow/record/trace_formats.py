@@ -1,4 +1,4 @@
-"""A trace for programs: one JSON document, a timeline for Perfetto, OpenTelemetry spans, also sent to a receiver.
+"""A trace for programs: a JSON document, a timeline for Perfetto, or OpenTelemetry spans; sending spans to a receiver.
 
 OpenTelemetry's own exporter is the extra [otlp]; it and the HTTP client are imported where spans are sent.
 """
@@ -37,7 +37,7 @@ https://github.com/open-telemetry/semantic-conventions-genai/blob/v0.1.0/docs/ge
 RESOURCE = {"service.name": "pflow", "service.version": __version__}
 
 Span = dict[str, Any]
-"""A span as OTLP's JSON has it, except for its attributes, which are by name."""
+"""A span in OTLP's JSON form, but with its attributes as a dict."""
 
 _INTERNAL, _CLIENT = 1, 3
 _NO_END = "it did not end"
@@ -186,14 +186,14 @@ def _calls_in(visit: TracedVisit, items: list[Event]) -> Iterator[dict[str, Any]
 
 
 def _call_span(call: dict[str, Any], last: float) -> Span:
-    """Return the span of a call of a model, or of several if only their sum is known, as for an agent."""
+    """Return the span of a call of a model; of several calls if only their sum is known, as for an agent."""
     used = Usage(call)
     model = _model_of(str(call.get("model") or ""))
     name, end = f"chat {model['gen_ai.request.model']}".strip(), _end_of(call, last)
     about = {"gen_ai.operation.name": "chat", **model}
     about |= {f"gen_ai.usage.{side}put_tokens": count for side, count in used.tokens.items()}
     about |= {"pflow.cost.usd": used.cost, **_named(used.members(), "calls", "unpriced")}
-    if used.cost is not None:  # mlflow would compute a price of its own
+    if used.cost is not None:  # otherwise mlflow would compute another price
         about["mlflow.llm.cost"] = str(encode({"input_cost": 0, "output_cost": 0, "total_cost": used.cost}), "utf-8")
     about |= {"pflow.item": call.get("index"), **_named(call, "step", "exit")}
     return _span(name, call["began"], end, about, _error(call), _CLIENT)
@@ -230,7 +230,7 @@ def _span(
 
 
 def _plain(value: Any) -> Any:
-    """Return a value of an attribute: a text, a number that OTLP can hold, or a list of texts."""
+    """Convert a value to one that OTLP can hold: a text, a number, or a list of texts."""
     if isinstance(value, list):
         return [*map(str, value)]
     is_int = isinstance(value, int) and not isinstance(value, bool) and abs(value) < 1 << 63
@@ -278,7 +278,7 @@ def send_spans(requests: Iterable[list[Span]]) -> str:
         from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
 
     class ObservedSession(http.Session):
-        """Keep what the exporter only logs: the address, and the answer or the error."""
+        """A session that keeps the address, and the answer or the error, which the exporter only logs."""
 
         url = ""
         answer: Any = None

@@ -134,11 +134,11 @@ class Setup:
         _write(file, text + self.blocks[file])
 
     def has_block(self, file: str) -> bool:
-        """Return True if nobody has changed the block in a start-up file."""
+        """Return True if a start-up file has the block, unchanged."""
         return self.blocks[file] in start_file_text(file)
 
     def uninstall(self) -> None:
-        """Remove the blocks and files that nobody has edited, then the list. Raises OSError."""
+        """Remove the unedited blocks and files, then the list. Raises OSError."""
         for file in filter(self.has_block, self.blocks):
             rest = start_file_text(file).replace(self.blocks[file], "", 1)
             if rest or file not in self.made:

@@ -126,7 +126,7 @@ class Terminal:
 
 
 def open_terminal() -> Terminal | None:
-    """Open the terminal; return None if there is none, or if stderr, where questions appear, is not a terminal."""
+    """Open the terminal; return None if there is none, or if stderr is not a terminal: perhaps no person watches."""
     if not os.isatty(2):
         return None
     return result_of(lambda: Terminal(os.open("/dev/tty", os.O_RDWR | os.O_NOCTTY | os.O_CLOEXEC)), otherwise=None)

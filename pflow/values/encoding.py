@@ -124,7 +124,7 @@ def _binary(data: bytes) -> tuple[str, str]:
 
 
 def wide_codec(data: bytes) -> str:
-    """Return the codec of data in UTF-16 or UTF-32, told by its mark or its zero bytes; else an empty text."""
+    """Return the codec of data in UTF-16 or UTF-32, recognized by its mark or its zero bytes; else an empty text."""
     for mark, codec in _MARKS:
         if data.startswith(mark):
             return codec

@@ -18,7 +18,7 @@ from pflow.errors import BAD_DATA, PflowError
 quote = encode_basestring
 
 LOWEST, HIGHEST = -(1 << 63), 1 << 64
-"""The range of integers in JSON (HIGHEST itself is outside). Others are refused, since many programs round them."""
+"""The range of integers in JSON (HIGHEST itself is outside). Others are refused: a float would round them."""
 
 LONG = 1 << 24
 """The size of a text, in bytes or characters, from which it is read and written in parts (fast_json)."""

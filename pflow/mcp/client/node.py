@@ -66,7 +66,7 @@ def call(server: str, tool: str, arguments: Mapping[str, Any], tell: Callable[[s
     reply: dict[str, Any] = request(path, {"call": about}, act, tell)
     try:
         return {**reply, "files": [{**each, "data": a2b_base64(each["data"])} for each in reply["files"]]}
-    except (LookupError, TypeError, ValueError):  # a broker that `up` started may be of another version
+    except (LookupError, TypeError, ValueError):  # a broker that `up` started may be of another version, without files
         raise PflowError(f"{act}: its files are not in base64", exit=BAD_DATA) from None
 
 

@@ -354,7 +354,8 @@ def reply_of(result: types.CallToolResult) -> tuple[str, dict[str, Any]]:
     """Return a result's texts, joined by newlines, and the values that a node writes.
 
     `result` is the structured content, else the texts; `files` are the images, audio and blobs, in base64; `links` are
-    the links. From structured content `{"result": …}` the value is taken: frameworks wrap values other than objects so.
+    the resource links. From structured content `{"result": …}` the value is taken, since frameworks wrap values in it
+    that are no objects.
     """
     texts, files, links = [], [], []
     for block in result.content:
