@@ -116,7 +116,7 @@ def _print_help_or_version(words: list[str]) -> int:
 
 
 def _has_own_help(word: str) -> bool:
-    """Return True if `pflow help WORD` should run WORD --help: WORD can be run, and is not the name of a page."""
+    """Return True if `pflow help WORD` should run WORD --help, since WORD is a command, node, flow or pipe syntax."""
     from pflow.catalog.registry import saved_flow
 
     is_known = len(word.split()) > 1 or word in names_in("commands") or _find_program(word) is not None

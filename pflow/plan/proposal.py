@@ -189,7 +189,7 @@ def _input_value(values: dict[str, Any], need: Account) -> str:
 
 
 def _origins(origins: list[Account], values: dict[str, Any]) -> str:
-    """Return a value's origin in words. If the words shorten the value, the whole value comes first."""
+    """Return a value's origin in words. An input's value, or one that the words would shorten, comes first, whole."""
     first, words = origins[0], origins_text(origins)
     if first["from"] == "constant" and isinstance(first["value"], str):
         return clean(first["value"])

@@ -24,7 +24,7 @@ _LONGEST = 107
 
 
 def begin_run() -> None:
-    """Let this process and all its children share one broker. The first call starts it, and it ends with this process.
+    """Let this process and its children share a broker. The first call of a tool starts it; it ends with this process.
 
     Inside another run, the broker of that run is used.
     """
