@@ -213,7 +213,7 @@ class _Grammar:
                     self.add("join", [f"a{at} sep b{to} sep says {one} t {two} close"])
 
     def _add_branches(self) -> None:
-        """Add the edges for actions. After an `error` nothing is piped, so the next step needs a text about the failure."""
+        """Add the edges for actions. After an `error` nothing is piped: the next step needs a text about it."""
         actions = {one for each in self.plain.values() for one in each.actions if one in f"failed {self.sentence}"}
         for at, action in enumerate(sorted({"error", *actions} - {"default"})):
             on, then, step = (
