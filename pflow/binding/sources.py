@@ -128,7 +128,7 @@ class PathSource(Source):
 
 
 class AlternativeSource(Source):
-    """Several places, of which the last written one counts. `written_at` returns when a place was written, or 0."""
+    """Several places, of which the last written one counts. `written_at` orders them by time, if known."""
 
     def __init__(self, paths: tuple[Path, ...]) -> None:
         self.paths = paths

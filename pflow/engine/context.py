@@ -238,7 +238,8 @@ class Context:
 
     An item of a batch or a map calls `claim` with the path of each file before it writes the file. `carried` is the
     place in the store of the value that the pipe carries, `prefix` the path of the visit that a subflow's steps are in,
-    and `item` the name of a batch's item (`name_items`). `watchers` are dicts that get the last change of each place.
+    and `item` the name of a batch's item (`name_items`). `watchers` are dicts that get the last change of each place,
+    in order.
     """
 
     def __init__(

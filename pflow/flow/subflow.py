@@ -194,7 +194,7 @@ def has_open_steps(flow: WiredFlow) -> bool:
 
 
 def _mark_carried(flow: WiredFlow, interface: Interface) -> None:
-    """Mark the write that the pipe carries after the flow when it runs alone; if that varies, add a write `output`."""
+    """Mark the write that the pipe carries after the flow when it runs alone; if no write always is, add `output`."""
     places, writes = set(map(flow.place_outside, carried_out(flow))), interface.writes
     if places <= {None}:
         return

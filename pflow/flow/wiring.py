@@ -261,7 +261,10 @@ class _Wiring(_Layout):
         return any(not write.is_data for write in writes)
 
     def _guard_hosts(self, wired: WiredStep, flow: WiredFlow) -> None:
-        """Make a template of a step's write that begins a URL in a subflow, which cannot tell who wrote it."""
+        """Refuse a step's write that begins a URL in a subflow, by a template that knows it is from a step.
+
+        The subflow itself cannot tell who wrote the value.
+        """
         for key in [each for each in wired.interface.reads if flow.begins_url(each)]:
             source = wired.sources.get(key, PathSource((key,)))
             given = self.wired.references_to(wired.id, key)

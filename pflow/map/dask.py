@@ -73,8 +73,8 @@ def _connect(scheduler: str) -> Any:
 class DaskExecutor:
     """Works on the items of a map on a cluster; each thread of a worker has one task at a time.
 
-    A task is for one worker, and is lost with that worker. dask never repeats a task, since only the map decides if an
-    item is tried again.
+    A task is for one worker, and is lost with that worker: the map decides if its items are tried again. So dask runs
+    no item twice, and only the items that a lost worker was running are lost with it.
     """
 
     def __init__(

@@ -164,7 +164,7 @@ class Tally(Recorder):
         self.calls: list[dict[str, Any]] = []
         self.warnings: dict[str, None] = {}
         self.batches: dict[str, str] = {}
-        """The warning of each visit of a batch: how many items failed, if no step uses the list of failures."""
+        """The warning of each visit of a batch: how many items failed in its last try, if no step uses their list."""
 
     def inside(self, step: str) -> Recorder:
         return self

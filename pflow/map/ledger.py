@@ -76,7 +76,8 @@ _SOUND = {
     ),
     "map": f"rowid > 1 OR (typeof(pass) = 'integer' AND {_OBJECT.format('about')})",
 }
-"""The condition that all rows of an intact table meet. Otherwise damaged fields would look like bugs or no outputs."""
+"""The condition that all rows of an intact table meet. Otherwise damaged fields would look like bugs, or like items
+without outputs."""
 _SAVE = (
     f"INSERT INTO items ({_COLUMNS}) VALUES ({', '.join('?' * len(_COLUMNS.split()))}) ON CONFLICT DO UPDATE SET"
     f" {', '.join(f'{name} = excluded.{name}' for name in _COLUMNS.split(', ')[1:])}"

@@ -40,7 +40,7 @@ class _Model:
 
     The window and the rate grow with each success, and shrink once for all refusals of the calls in flight. Between two
     refusals a provider has taken as many calls as its limit allows: that is the rate, from the first refusal on.
-    If refusals still go on, they are random, and do not lower the rate further than to one call in each wait.
+    If refusals still go on, they are random, and lower the rate no more; it is then at least one call in each wait.
     """
 
     def __init__(self, window: float, now: float) -> None:

@@ -89,7 +89,10 @@ class Map:
         self, flags: RunFlags, options: MapOptions, inputs: RunInputs, secrets: Secrets, *, accepts_changes: bool,
         asks_nothing: bool = False, resumes: bool = False, is_resumed: bool = False,
     ) -> None:  # fmt: skip
-        """With `resumes`, go on with an unfinished run of the same map, if any; `is_resumed` if it does so already."""
+        """With `resumes`, go on with an unfinished run of the same map, if any.
+
+        `is_resumed` if this is a resume: then only items that are not done are of interest.
+        """
         self.accepts_changes, self.asks_nothing = accepts_changes, asks_nothing
         self.resumes, self.is_resumed = resumes, is_resumed
         self.flags = flags

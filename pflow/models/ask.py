@@ -82,7 +82,7 @@ class ModelRequest:
 class ModelAnswer:
     """An answer: its text, or its value if there was a schema; and `usage` (model, input, output, cost, conversation).
 
-    An answer with a `flaw` is not cached, since another answer to the same question may be better. `warning` is shown
+    `flaw` says why another answer to the same question may be better; such an answer is not cached. `warning` is shown
     to the person who reads the answer. `no_text` is the failure of an answer without text that the request allows.
     `is_limited` is true if the answer stopped at its token limit.
 

@@ -1,6 +1,6 @@
 """Local models: GGUF files as a plugin of llm, and their engine, llama.cpp (xllamacpp), in a thread.
 
-To plan faster, the engine's state after the system text is stored beside each model, in a file NAME.plan.state.
+To plan faster, the engine's state after the system text is stored among the models, in NAME.plan.state for each one.
 """
 
 from __future__ import annotations

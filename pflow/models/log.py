@@ -57,7 +57,7 @@ def open_conversation(model: str | None, *, goes_on: bool = False, id: str | Non
 
 
 def set_system(conversation: Conversation, system: str | None) -> None:
-    """Add a system prompt to a conversation that goes on, which llm would not do. Do nothing if it is already there."""
+    """Add a system prompt to a conversation that goes on, unless it is the current one. llm itself would drop it."""
     said = conversation.loaded_messages or []
     current = [message for message in said if message.role == "system"][-1:]
     if system and said and current != [llm.system(system)]:

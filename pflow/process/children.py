@@ -290,7 +290,7 @@ def running_groups(session: int) -> set[int]:
 
 
 def holder(file: str) -> str:
-    """Return the first other process that opened a file, as `4711 (sleep)`; empty if the system has no /proc."""
+    """Return the oldest other process that has a file open, as `4711 (sleep)`; empty if the system has no /proc."""
     return min(_holders(file), default=(0, ""))[1]
 
 

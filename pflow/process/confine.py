@@ -52,10 +52,11 @@ def _landlock_version() -> int:
 def confine(text: str) -> None:
     """Check the files that this process opens against the bounds (pflow.files.beneath), and confine all that it starts.
 
-    The process itself does not enter Landlock, since it goes on writing its log, its journal and the cache. With its
-    rights, the programs that it starts could write wider bounds into the journal. They, and the steps of nodes that are
-    not ours, write only within the bounds, into temporary files of their own, and into files that they have open. They
-    may still read anything and set modes and times: Landlock limits only the writing of content and names.
+    The process itself goes on writing its log, its journal and the cache. It does not enter Landlock: the programs that
+    it starts could then write all that its rules allow, such as wider bounds into the journal. These programs, and the
+    steps of nodes that are not ours, write only within the bounds, into temporary files of their own, and into files
+    that they have open. They may still read anything and set modes and times: Landlock limits only the writing of
+    content and names.
     """
     os.environ[CONFINED] = text
     if has_landlock() and (cache := cache_directory()):

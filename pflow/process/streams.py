@@ -27,7 +27,7 @@ _NULL = os.makedev(1, 3)
 _PATIENCE = 10.0
 """Seconds after which a stage says that nothing has come.
 
-Under supervisord, ansible and ssh a pipe may stay open without any writer, and a log does not show that a stage waits.
+Under supervisord, ansible and ssh a pipe may stay open that is never written to, and no log shows that a stage waits.
 """
 
 

@@ -109,7 +109,7 @@ class NodeRunner:
         return self.binding.open(store)
 
     def visit(self, node: Any, view: NodeStore, store: Any, visit: Visit) -> tuple[dict[str, Any], Lookup | None]:
-        """Take the node's changes from the cache, or run it. Return the checked changes, and the cache's lookup."""
+        """Take the node's changes from the cache, or run it. Return the checked changes, and the lookup, if any."""
         lookup, is_kept = None, False
         try:
             if self.cached is not None:

@@ -39,7 +39,7 @@ def read_csv(
     text: str, name: str, *, delimiter: str | None = None, quotes: bool = True, header: bool = True,
     ragged: bool = False, rest: str | None = None, decimal: str = ".", infers: bool = False,
 ) -> tuple[list[str], list[Row], list[str]]:  # fmt: skip
-    """Return the names of the columns, the rows, and the names of the columns with decimal commas in only some values.
+    """Return the names of the columns, the rows, and the names of the columns whose decimal commas `use_points` left.
 
     Values stay texts, unless `infers` asks for the types of columns. If `ragged`, short rows are filled with nulls.
     Values past the header become a list in the column `rest`. Raises PflowError: 65 with line and column, 66 for no

@@ -139,7 +139,10 @@ def free(name: str, taken: set[str]) -> str:
 def read_pairs(
     flag: str, texts: Iterable[str], wanted: str = "NAME=VALUE", *, at_last: bool = False
 ) -> list[tuple[str, str]]:
-    """Read the NAME=VALUE texts of a flag, split at the first or last `=`. Raises PflowError (2) without values."""
+    """Read the NAME=VALUE texts of a flag, split at the first or last `=`.
+
+    Raises PflowError (2); the message shows no values, since they may be secret.
+    """
     pairs = []
     for text in texts:
         name, equals, value = text.rpartition("=") if at_last else text.partition("=")

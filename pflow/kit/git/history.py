@@ -54,7 +54,7 @@ def mark_of(step_key: str, message: bytes, paths: list[Word] | None) -> str:
 def find_marked(git: Git, mark: str) -> str | None:
     """Return the commit that an earlier try of this visit made, if HEAD contains it.
 
-    The reflog's entry must name the commit's own parent: hooks inherit the words of the entry, and may commit too.
+    The reflog's entry must name the commit's own parent: hooks inherit the words of the entry, and may move HEAD.
     """
     if not mark or not head_of(git):
         return None
