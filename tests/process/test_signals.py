@@ -47,8 +47,11 @@ def wait(seconds: float) -> None:
 def caught_signals():
     numbers = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGALRM)
     before, hook = {signum: signal.getsignal(signum) for signum in numbers}, sys.unraisablehook
+    for signum in numbers:
+        signal.signal(signum, signal.SIG_DFL)  # nohup and background jobs ignore some, which then stay ignored
     catch_signals()
     yield
+    signals._holders.clear()  # else a test that fails would keep all signals from the tests behind it
     stop_timer()
     sys.unraisablehook = hook
     for signum, handler in before.items():
