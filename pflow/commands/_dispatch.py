@@ -277,7 +277,7 @@ def _run_command(word: str, words: list[str]) -> int:
 def _find_program(word: str) -> str | None:
     if "/" in word:
         return word if _is_node_file(word) else None
-    word = word.removeprefix("pflow-")  # a guard starts its program by the full name
+    word = word.removeprefix("pflow-")  # the guard of a program started by its bare name passes it on so
     if not word or word.startswith("-"):
         return None
     from pflow.catalog.find import BUNDLED, STORE_COMMAND, find_node, launcher

@@ -66,7 +66,7 @@ def command(prefix: str | None, dry_run: bool, undo: bool, no_edit: bool, verbos
 
 
 def _report(setup: admin.Setup, wanted: dict[str, bytes], *, is_dry: bool, verbose: bool) -> list[str]:
-    """Return lines about the changes of files; report on stderr the files that stay as they are."""
+    """Return lines about the changes of files; report on stderr the edited files, which stay as they are."""
     words, changes = _WOULD if is_dry else _DONE, setup.changes(wanted)
     for name in [name for name, change in changes.items() if change == admin.CHANGED]:
         say("pflow setup", f"'{setup.share / name}' is left unchanged: it was edited since setup wrote it")

@@ -102,7 +102,7 @@ def _update(pack: Pack, tag: str, *, is_json: bool, yes: bool, dry_run: bool, fo
 
 
 def _compare(pack: Pack, pinned: str, after: Staged) -> tuple[list[str], list[str], str]:
-    """Return the effects that only the new version has, all differences in words, and a diff of the files.
+    """Return the things that only the new version may do, all differences in words, and a diff of the files.
 
     `pinned` is the directory of the installed files; empty if they are lost.
     """
@@ -114,7 +114,7 @@ def _compare(pack: Pack, pinned: str, after: Staged) -> tuple[list[str], list[st
 
 
 def _refusal(act: str, wider: list[str]) -> PflowError | None:
-    """Return the error (77) for --yes if the new version has more effects; else None."""
+    """Return the error (77) for --yes if the new version may do more; else None."""
     why = f"{act} unasked, for it may do more: {'; '.join(wider)}"
     hint = "a person has to agree, at a terminal and without --yes"
     return PflowError(why, hint=hint, exit=DENIED) if wider else None

@@ -94,7 +94,7 @@ def split(text: str, *, breaks: str = "", escapable: Sequence[str] = (), is_flow
             typed.add("" if depth else char, at - 1)
             if not is_flow:
                 depth = max(0, depth + (char == "(") - (char == ")"))
-            if char in breaks:  # the word that begins with @ or $ keeps it in readline
+            if char in breaks:  # for readline, a word includes the @ or $ before it
                 typed.cut = at - typed.start - (char in "@$")
     typed.is_redirected = typed.is_redirected or depth > 0
     typed.raw = text[typed.start :]

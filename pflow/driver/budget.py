@@ -174,7 +174,7 @@ def limited_calls(limits: Amounts, log: RunLog | None, events: Iterable[Event] =
 def read_budget(events: Iterable[Event]) -> tuple[Amounts, Amounts, dict[str, Amounts]]:
     """Return the amounts that a run has used so far, its limits, and the most that an answer of each model used.
 
-    The last `budget` event has the sum of all parts before it.
+    A `budget` event has the sum up to it; the usage of later parts without limits is added.
     """
     used: Amounts = {"calls": 0, "tokens": 0, "cost": 0.0}
     limits: Amounts = {}

@@ -149,7 +149,7 @@ class Reopened:
         return text
 
     def settle(self, initial: InitialState) -> None:
-        """Decide what runs again. Raises PflowError: 78 if the flow, a secret or a file has changed; as `Decision`."""
+        """Decide what runs again. Raises PflowError: 78 for unaccepted changes of flow, secrets or files; as Decision."""
         with self.reading():
             decision = Decision(self.run.id, initial.wired, self.records, self.choices)
             facts = {**initial.facts(), "secrets": self._secrets()}
@@ -175,9 +175,9 @@ class Reopened:
         return cannot_resume(self.run.id, f"{_told_files(changed)}{more}", hint, BAD_CONFIG)
 
     def is_outdated(self, quiet: bool) -> bool:
-        """Return True, with a message, if files that the run read have changed, so that a new run has to begin.
+        """Return True if files that the run read have changed, so that a new run has to begin; unless `quiet`, say so.
 
-        Raises PflowError (78) if a step of it must not be repeated.
+        Raises PflowError (78) if the run has begun a step that must not be repeated.
         """
         if "superseded" in self.begin:
             return True
@@ -324,7 +324,7 @@ class Replay:
             raise PflowError(what, hint=f"{field.env} in the environment gives it", exit=BAD_CONFIG)
 
     def intake(self, timeout: float | None = None) -> Intake:
-        """Return the piped data of the run. If that was not kept, read it from stdin; Snapshot.follow compares the two.
+        """Return the piped data of the run. If it was not kept whole, read it from stdin (Snapshot.follow checks it).
 
         Raises PflowError if stdin has no data: 78 if the data was secret, else 66.
         """

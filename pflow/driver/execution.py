@@ -163,7 +163,7 @@ class Execution:
         """Put the outputs into the document, and note the place that the pipe carries. Return the keys of the outputs.
 
         The outputs are those that the flow declares, or else all keys that its steps changed. The pipe carries
-        `carried`, the place of the last `[pipe]` write, if that is in an output.
+        the only declared output, or of several the one that has the value at `carried`; without declared outputs, that.
         """
         declared = self.wired.flow.outputs
         found = outputs_of(self.wired, shared) if declared else shared.changes(lambda key: True)

@@ -168,8 +168,8 @@ class RunInputs:
         return taken
 
     def doubts(self, document: Document) -> Iterator[str]:
-        """Yield a warning for each step that takes a key of the store instead of an earlier result, and for each name
-        in a `[verbatim]` value, which is no template.
+        """Yield a warning for each step that takes an input or a key of the store instead of an earlier result, and for
+        each name in a `[verbatim]` value, which is no template.
         """
         first = self.wired.steps.get(self.wired.graph.first or "")
         places = (place for place, *_ in uses(self.wired))

@@ -170,7 +170,7 @@ class ShellStage:
     def _keep(self, key: str, *, is_kept: bool) -> None:
         """Note a flag's value that a stage stores, which it does if the read is stored and its place is empty.
 
-        Raises PflowError (65) unless the flow itself stores the value too (`is_kept`).
+        Raises PflowError (65) if the place may be empty, unless the flow itself stores the value too (`is_kept`).
         """
         self._done.add(key)
         place = self.wired.data_place(key)
@@ -215,7 +215,7 @@ class ShellStage:
     def _leave_to_name(self, key: str) -> None:
         """Stop a `[pipe]` read, which the flow fills by name, from taking the carried value.
 
-        For a step that runs as `pflow run`, let pflow-set carry nothing before it; for others, add a mapping.
+        Add a mapping. If the key may be missing before a step that runs as `pflow run`, let pflow-set carry nothing.
         """
         state, own = self.state, (key,)
         is_piped = self._is_piped(key)

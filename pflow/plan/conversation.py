@@ -1,4 +1,4 @@
-"""A conversation with a model until its answer passes: the model gets the findings, and has three tries in all.
+"""A conversation with a model until its answer passes: three tries with the findings, or four draws with grammars.
 
 The answer is a flow in pipe syntax or one JSON object, which may stand in a fence or among prose.
 """

@@ -94,7 +94,7 @@ class _Grammar:
     def flags(self, name: str, *, is_first: bool, over: str = "", but: Field | None = None) -> str | None:
         """Return the rule of a node's flags, required ones first; None if the node cannot stand at this place.
 
-        In a batch, the first step takes the item. In a flow, nothing is piped into the first step.
+        The first step of a batch takes the item. Any other first step gets its data from flags or the piped input.
         """
         interface, urls = self.kinds[name], self.rules["attached"] and self.rules["url"]
         filled, start = _filled(interface, over, urls) if over and is_first else (interface.pipe_read, "")
@@ -310,7 +310,8 @@ _TOPICS = {
     "saves": "(over)?write|save|put|append|add|convert|create|make|download|copy|move|rename|extend|replace|in place",
     "fails": r"if|unless|or else|otherwise|\w*fail\w*|errors?",
 }
-"""The words for each topic of a sentence. The topic "open" is a comparison or question; then each file may be read."""
+"""The words for each topic of a sentence. The topic "open" is a comparison or question, in which each
+file may be read and written."""
 
 
 def literal(text: str) -> str:

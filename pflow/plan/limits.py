@@ -51,7 +51,7 @@ _OWN_SECRETS = "leave it out: nodes get their secrets by themselves"
 
 
 def drop_choices(flow: FlowSpec, sentence: str) -> None:
-    """Delete choices that only a person makes, such as a model or `repeats`, unless they are in the sentence."""
+    """Delete each `repeats`, and the choices of a model and its options, unless the sentence has their values."""
     for step in flow.steps:
         step.repeats = None
         for values in (step.params, step.inputs):

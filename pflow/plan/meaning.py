@@ -182,7 +182,7 @@ def _missing_programs(given: list[Literal]) -> Iterator[Finding]:
 
 
 def _unasked_steps(wired: WiredFlow, given: list[Literal], sentence: str) -> Iterator[Finding]:
-    """Find steps with effects that share no value and no word with the sentence.
+    """Find steps that do more than read files, and share no value and no word with the sentence.
 
     Only English sentences are compared: the words of nodes are English, so none is in a sentence in another language.
     """

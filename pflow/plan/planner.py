@@ -93,8 +93,8 @@ def plan_sentence(
     `timeout` (seconds) is for all tries.
 
     Raises PflowError: 65 (Unplannable) if no try passes the rules, 78 if no model can plan, 124 when the time runs out,
-    and the errors of asking a model. A refusal, a truncated answer or a failure of the provider is raised at once; any
-    other answer counts as a try.
+    and the errors of asking a model. A refusal, an answer truncated before its text or a failure of the provider is
+    raised at once; any other answer counts as a try.
     """
     sentence = checked_sentence(sentence)
     chosen = _choose_model(model, sentence)

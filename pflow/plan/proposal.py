@@ -44,8 +44,9 @@ from pflow.values.jsontext import encode
 class Proposal:
     """A `flow`, the flags of its run (`words`), and `wired`: the flow with the values of these flags in it.
 
-    `values` are the values of the inputs, except the piped one. `findings` are the findings of `wired`. `doubts` are
-    its possible differences from the `sentence` that it was planned from; a flag with the missing value removes one.
+    `values` are the values of the inputs, except the piped one. `findings` are those of `wired` and the doubts.
+    `doubts` are the possible differences of the flow from the `sentence` that it was planned from; a flag with the
+    missing value removes one.
     """
 
     def __init__(self, flow: FlowSpec, words: list[str], sentence: str = "") -> None:

@@ -23,7 +23,7 @@ MEMBERS = ("model", "tokens", "cost", "calls", "unpriced")
 
 
 class Usage:
-    """A sum over models' answers: `calls` counts them, `unpriced` those without a known price."""
+    """A sum over models' answers: `calls` counts them, `unpriced` those without a known price. No price is guessed."""
 
     def __init__(self, *parts: dict[str, Any]) -> None:
         self.model = ""  # the model of all calls; empty if they differ

@@ -221,7 +221,7 @@ class Broker:
 
 
 def _sweep(path: str) -> None:
-    """Remove the sockets that killed processes have left: our own path, sockets of dead owners, and those of clients.
+    """Remove the sockets that killed processes have left: our own path, those of ended owners, old client sockets.
 
     The process that starts a broker holds a lock, and has made sure that no broker listens on our path.
     """
@@ -239,7 +239,7 @@ def _failed(error: PflowError) -> Reply:
 
 
 def _report_start(reply: Reply) -> None:
-    """Print one line for the process that started us, then close its standard files."""
+    """Print one line for the process that started us, then replace our standard files by /dev/null."""
     with suppress(OSError):
         os.write(1, json.dumps(reply).encode() + b"\n")
     null = os.open(os.devnull, os.O_RDWR)

@@ -85,7 +85,7 @@ def _spelling(letter: str) -> str:
 def _made_unique(spelt: dict[str, str], hyphen: str, had: Mapping[str, str]) -> dict[str, str]:
     """Return the spellings of names, with a number after each that equals an earlier one; a `-` makes no difference.
 
-    A name keeps the spelling that it `had`. Names that are spelt without a change come first, then the others, sorted.
+    Names that `had` a spelling keep it, and come first; then names that are spelt without a change, then the others.
     """
     apart: dict[str, str] = {}
     taken: set[str] = set()
@@ -173,7 +173,7 @@ def _required(schema: Schema) -> list[str]:
 
 
 def _reads(schema: Schema, properties: dict[str, str]) -> Iterator[str]:
-    """Yield a line for each property. If a single property is required and it is a text, the pipe fills it."""
+    """Yield a line for each property. If exactly one required property is a text, the pipe fills it."""
     required = _required(schema)
     members = as_dict(schema.get("properties"))
     schemas = {flag: resolve(members.get(name), schema) for flag, name in properties.items()}

@@ -281,8 +281,8 @@ AT_ONCE = 8
 """The most children at the same time; further calls wait."""
 
 GRACE = 1.5 * children.GRACE
-"""Seconds from SIGTERM to SIGKILL: more than a child gives its own children (children.GRACE), less than the official
-client gives us, which is twice as much."""
+"""Seconds from SIGTERM to SIGKILL: more than a child gives its own children (children.GRACE), less than the twice
+children.GRACE that the official client gives us."""
 
 _MOST_OUTPUT = 1 << 26
 """The most bytes of a child's document, which is in memory as a whole before values are cut."""

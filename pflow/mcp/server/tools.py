@@ -99,9 +99,9 @@ def _faults(node_type: NodeType, flow: WiredFlow | None) -> Iterator[str]:
 
 
 def _hints(effects: list[str], *, repeats: bool) -> dict[str, bool]:
-    """Return MCP's annotations. A tool that only uses the network is not read-only, destructive or idempotent.
+    """Return MCP's annotations. A tool that only uses the network is not read-only; it has no destructive hint.
 
-    It is not idempotent, since a node that finds its earlier work by the key of its step, such as a comment on GitHub,
+    Nor is it idempotent, since a node that finds its earlier work by the key of its step, such as a comment on GitHub,
     does not find it from one call to the next.
     """
     changes = bool({"writes files", "runs commands", "anything"} & {*effects})
