@@ -149,7 +149,10 @@ class Reopened:
         return text
 
     def settle(self, initial: InitialState) -> None:
-        """Decide what runs again. Raises PflowError: 78 for unaccepted changes of flow, secrets or files; as Decision."""
+        """Decide what runs again.
+
+        Raises PflowError: 78 if the flow, a secret or a file has changed and that is not accepted; as `Decision`.
+        """
         with self.reading():
             decision = Decision(self.run.id, initial.wired, self.records, self.choices)
             facts = {**initial.facts(), "secrets": self._secrets()}
