@@ -201,7 +201,7 @@ def _ask(proposal: Proposal, terminal: Terminal) -> Proposal | None:
 
 
 def _judge(proposal: Proposal, allowed: Allowed | None, intake: Intake) -> Proposal:
-    """Show the flow, except for --yes without a terminal or with -q, and return it if it may run without asking.
+    """Show the flow, unless --yes runs it without a terminal or with -q; return it if it may run without asking.
 
     Raises PflowError (77) if --allow does not allow all its effects, or if there are doubts about the plan.
     """

@@ -192,7 +192,7 @@ def restore_inputs(record: Record, wired: WiredFlow, intake: Intake) -> RunInput
 
 
 def restore_environment(record: Record) -> None:
-    """Set the environment variables of params as they were when the run began; unset the others."""
+    """Set the environment variables of params as they were when the run began; unset those that were not set."""
     for name, value in record["environment"].items():
         if value is None:
             os.environ.pop(name, None)
