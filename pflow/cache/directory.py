@@ -26,7 +26,7 @@ _UNIT = 1 << 16
 _KEPT = 0.8
 """The share of the limit that stays after pruning."""
 _YOUNG = 60
-"""Seconds for which a new file is not pruned, since it may be in use."""
+"""Seconds after its last use for which a file is not pruned, since it may still be in use."""
 _LARGE = 1 << 16
 """The size in bytes from which looking a digest up is faster than making it."""
 _LATER = 1 << 63

@@ -76,7 +76,7 @@ class Confinement:
 
 
 class StandIn(Node):
-    """Represents an installed Python node, whose code is imported only in a confined process."""
+    """Represents an installed Python node, whose code is imported only when it runs, after its process is confined."""
 
     confinement: Confinement
     source: bytes

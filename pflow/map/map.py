@@ -91,7 +91,7 @@ class Map:
     ) -> None:  # fmt: skip
         """With `resumes`, go on with an unfinished run of the same map, if any.
 
-        `is_resumed` if this is a resume: then only items that are not done are of interest.
+        `is_resumed` if it resumes a run: then it reports the items of the run that have not come again.
         """
         self.accepts_changes, self.asks_nothing = accepts_changes, asks_nothing
         self.resumes, self.is_resumed = resumes, is_resumed

@@ -45,7 +45,7 @@ order by is_old desc, turn desc limit 1
 
 
 def open_conversation(model: str | None, *, goes_on: bool = False, id: str | None = None) -> Conversation:
-    """Return the conversation with this `id`; without one, the last conversation if it `goes_on`, else a new one.
+    """Return the conversation with this `id`; without one, the last conversation if `goes_on`, else a new one.
 
     Its model stays unless `model` names another. Raises PflowError: 66 for an unknown id; 65, 73 or 75 for the log.
     """

@@ -319,7 +319,7 @@ def _recognize(data: bytes, source: str, encoding: str) -> Intake:
 
 
 def check_stdin(interface: Interface, flags: Flags, intake: Intake) -> int:
-    """Refuse an empty pipe if the node needs data from it (66), and raw input that nothing here takes (64).
+    """Refuse an empty pipe that would fill a read of the node (66), and raw input that nothing here takes (64).
 
     Return the number of raw bytes that the node may or may not look at.
     """

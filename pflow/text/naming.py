@@ -141,7 +141,7 @@ def read_pairs(
 ) -> list[tuple[str, str]]:
     """Read the NAME=VALUE texts of a flag, split at the first or last `=`.
 
-    Raises PflowError (2); the message shows no values, since they may be secret.
+    Raises PflowError (2); the message shows no values.
     """
     pairs = []
     for text in texts:
