@@ -200,7 +200,10 @@ def flags_of_runs(without: Container[str] = ()) -> list[Field]:
 
 
 def help_of(flow: FlowSpec | None, words: list[str] | None = None, synopsis: str = "", *, is_whole: bool = True) -> str:
-    """Return the help of `pflow run`, with a flow's flags if there is a flow. `words` are the words that name it."""
+    """Return the help of `pflow run`, with a flow's flags if there is a flow.
+
+    `words` name the flow. The usage of a saved flow is `pflow NAME`.
+    """
     from pflow.catalog.find import no_such_type
     from pflow.catalog.registry import flow_name, saved_flow
     from pflow.flow.wiring import wire

@@ -122,7 +122,7 @@ class {"".join(map(str.capitalize, name.split("-")))}(McpNode):
 
 
 def _about(server: Server, tool: Schema) -> list[str]:
-    """Return the summary (the first paragraph of the server's description), the tool's own name and the hints.
+    """Return the summary (the first paragraph of the tool's description), the tool's own name and the hints.
 
     The other paragraphs follow as a quotation, since agents may otherwise take a server's text for orders.
     """
