@@ -141,7 +141,7 @@ END
 @test "a signal while a flow's file is loaded ends the run as a signal does" {
     need strace
     strace -o trace pflow run -n "$FLOWS/step.pflow.json" --dry-run -q 2>/dev/null || missing 'strace may trace nothing here'
-    signal_moments 50 >calls
+    signal_moments 30 >calls
     [ "$(wc -l <calls)" -gt 3 ]
     while IFS=: read -r call when; do
         code=0
