@@ -25,7 +25,7 @@ if TYPE_CHECKING:
             """Return True if it takes one more item now, or one that runs `alone`."""
 
         def submit(self, number: int, /, *about: Any, alone: bool = False) -> None:
-            """Begin an item; if `alone`, in a process without other items, since it may have killed an earlier one."""
+            """Begin an item; if `alone`, without others in its process: for --isolate, or if it may have killed one."""
 
         def wait(self, seconds: float | None) -> list[tuple[int, Any]]:
             """Return the numbers that have ended with their results, or with a PflowError for work without a result.

@@ -111,7 +111,7 @@ def draft_step(type: str, id: str | None, words: list[str], catalog: Catalog, fl
 def _as_open(words: list[str], fields: Fields, *, is_known: bool) -> list[str]:
     """Return the words with `=true` after each unknown flag without a value.
 
-    If the type is unknown, drop all bare words: the error should be PF11, not a word that nothing takes.
+    If the type is unknown, keep only long flags: the error should be PF11, not a word that nothing takes.
     """
     kept = []
     for found, group in groups(words, fields, is_open=True):
