@@ -167,6 +167,14 @@ def test_a_module_on_pythonpath_counts(project, tmp_path, monkeypatch):
     assert before != code(tmp_path, "x").digest is not None
 
 
+def test_of_a_package_in_several_places_the_projects_part_counts(tmp_path, monkeypatch):
+    write(tmp_path, {"site-packages/ns/b.py": "", "lib/ns/a.py": "A = 1\n"})
+    for folder in ("site-packages", "lib"):
+        monkeypatch.syspath_prepend(str(tmp_path / folder))
+    found = code(write(tmp_path, {"nodes/x.py": "import ns.a\n"}), "x")
+    assert (found.fault, "ns/a.py" in found.parts) == ("", True)
+
+
 def test_what_lies_beside_the_file_that_a_link_names_counts(project, tmp_path):
     (tmp_path / "nodes").mkdir()
     (tmp_path / "nodes" / "shout.py").symlink_to(project / "nodes" / "shout.py")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from contextlib import nullcontext
 
 import pytest
 
@@ -148,6 +149,16 @@ def test_a_path_is_written_where_its_links_lead_if_that_is_within_bounds(path, f
         assert read_whole(path, bytes.decode) == "x"
         monkeypatch.delenv(CONFINED)
         assert read_whole(path, bytes.decode) == "x"
+
+
+@pytest.mark.parametrize("count", [40, 41])
+def test_forty_links_are_followed_as_by_the_kernel(count, tmp_path, monkeypatch):
+    (tmp_path / "0").write_text("x")
+    for number in range(count):
+        (tmp_path / str(number + 1)).symlink_to(str(number))
+    monkeypatch.setenv(ROOT, str(tmp_path))
+    with nullcontext() if count == 40 else pytest.raises(PflowError, match="too many levels of symbolic links"):
+        assert read_whole(str(tmp_path / str(count)), bytes.decode) == "x"
 
 
 @pytest.mark.parametrize("act", ["read", "append"])

@@ -79,6 +79,7 @@ class Model(BaseModel):
         ({"name": 5}, "'name' is an int, not a str"),
         ({"price": "much"}, "'price' should be a valid number, unable to parse string as a number"),
         ({"price": None}, "'price' is null, not a number"),
+        ({"price": None, "name": 5, "tags": {}}, "'name' is an int, not a str"),
         ({"tags": {}}, "'tags' is a dict, not a list"),
         ({"tags": ["a", True]}, "'tags[1]' is a bool, not a str"),
     ],

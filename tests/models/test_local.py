@@ -6,6 +6,7 @@ import tempfile
 import threading
 import zipfile
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -43,6 +44,17 @@ def test_the_threads_are_the_real_cores_that_the_process_may_use(monkeypatch):
     for quota, cores in (("max 100000", 3), ("", 3), ("250000 100000", 2), ("50000 100000", 1)):
         monkeypatch.setattr(local, "_read", {**pair, "/sys/fs/cgroup/cpu.max": quota}.get)
         assert local.real_cores() == cores
+
+
+def test_an_engine_works_in_a_thread_that_keeps_no_process_alive_and_ends_an_answer(monkeypatch):
+    class Engine:
+        def handle_chat_completions(self, request, take):
+            take({"is_daemon": threading.current_thread().daemon, **request})
+
+    monkeypatch.setattr(local, "load", lambda path: Engine())
+    prompt = SimpleNamespace(options=(), messages=(), schema=None)
+    [chunk] = local.answer("x.gguf", local._request(prompt, local.DEFAULTS), None)
+    assert (chunk["is_daemon"], chunk["max_tokens"]) == (True, 1024)
 
 
 def test_a_talk_has_one_engine_which_ends_with_it(model, monkeypatch):

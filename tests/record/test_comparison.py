@@ -2,11 +2,11 @@
 
 import pytest
 
-from pflow.record.comparison import StepKeys, compare_traces, difference_text
+from pflow.record.comparison import StepKeys, compare_traces, difference_text, find_earlier
 from pflow.record.runs import RecordedRun
 from pflow.stage.output import event_line
 from pflow.terminal.columns import PLAIN
-from tests.record.traces import end, finish, start
+from tests.record.traces import RUN, end, finish, start
 from tests.record.traces import traced as traced
 
 ABOUT = {"step": "a", "node": "llm", "visit": "a@1", "cache": {"verdict": "miss"}}
@@ -21,6 +21,31 @@ def test_keys_with_a_damaged_part_are_left_out(tmp_path, more):
     ]
     (tmp_path / "keys.jsonl").write_bytes(b"".join(lines))
     assert [*StepKeys(RecordedRun(str(tmp_path)), "a").events] == ["a@0"]
+
+
+def test_a_step_is_compared_with_the_newest_earlier_run_of_its_flow_that_has_it(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    runs = [
+        {"name": "flow", "flow_hash": "aa", "step": "a"},
+        {"name": "flow", "flow_hash": "aa", "step": "a"},
+        {"name": "flow", "flow_hash": "bb", "step": "a"},
+        {"name": "flow", "flow_hash": "a", "step": "a"},
+        {"name": "fix", "flow_hash": "aa", "step": "a"},
+        {"name": "flow", "flow_hash": "aa", "step": "b"},
+        {"name": "flow", "flow_hash": "aa", "step": "a"},  # the run itself
+        {"name": "fix", "flow_hash": "cc", "step": "a"},
+        {"name": "flow", "flow_hash": "aa", "step": "a"},
+    ]
+    made = []
+    for number, run in enumerate(runs):
+        folder = tmp_path / "pflow" / "runs" / f"01ARZ3NDE{number}TSV4RRFFQ69G5FAV"
+        folder.mkdir(parents=True)
+        (folder / "trace.jsonl").write_bytes(event_line("run", RUN | run | {"run": folder.name}))
+        key = event_line("key", {**ABOUT, "step": run["step"], "parts": [PART]})
+        (folder / "keys.jsonl").write_bytes(event_line("end", ABOUT) + key)
+        made.append(RecordedRun(str(folder)))
+    before = [find_earlier(made[number], "a") for number in (6, 7, 0)]
+    assert [each and each.run.id for each in before] == [made[1].id, made[4].id, None]
 
 
 def test_steps_that_differ_in_time_cost_reads_and_writes_are_named_and_others_counted(traced):

@@ -1,8 +1,11 @@
-"""What a stranger's node in a child process may ask of the run around it."""
+"""What a node in a child process reports, and what a stranger's may ask of the run around it."""
+
+from types import SimpleNamespace
 
 import pytest
 
-from pflow.stage.apart import has_no_negatives
+from pflow.binding.store import REMOVED
+from pflow.stage.apart import _result, has_no_negatives
 
 
 @pytest.mark.parametrize(
@@ -17,3 +20,17 @@ from pflow.stage.apart import has_no_negatives
 )
 def test_nobody_enlarges_a_budget_by_what_he_asks(question, fair):
     assert has_no_negatives(question) is fair
+
+
+def test_what_a_child_reports_is_what_its_node_did():
+    reported = {"text": "x", "gone": REMOVED, "odd": {1, 2}, "worse": {3}, "last": None}
+    view = SimpleNamespace(changes=lambda _: reported, reads={"in": 2}, asked={"*"}, dropped=["in"])
+    runner = SimpleNamespace(binding=SimpleNamespace(is_watched=True))
+    visit = SimpleNamespace(more={"tries": 2}, spent=[{"model": "m"}])
+    found = {"action": None, "changes": {}, "removed": [], "failure": None}
+    told = _result(runner, SimpleNamespace(warning="be warned", not_kept=None), view, visit, found)
+    assert (told["changes"], told["removed"]) == ({"text": "x", "last": None}, ["gone"])
+    assert told["failure"]["message"].startswith("cannot store 'odd': ")
+    assert (told["reads"], told["asked"], told["dropped"]) == ({"in": 2}, ["*"], ["in"])
+    assert (told["more"], told["spent"]) == ({"tries": 2}, [{"model": "m"}])
+    assert (told["warning"], told["not_kept"]) == ("be warned", "")

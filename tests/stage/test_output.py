@@ -2,12 +2,14 @@
 
 import json
 import os
+from collections import UserDict
+from types import SimpleNamespace
 
 import pytest
 
 from pflow.errors import PflowError
 from pflow.stage.document import Document, read_document
-from pflow.stage.output import DOCUMENT, NOTHING, RAW, TERMINAL, Output, enter_span, targets_in_words
+from pflow.stage.output import DOCUMENT, NOTHING, RAW, TERMINAL, Destinations, Output, enter_span, targets_in_words
 from pflow.terminal import messages
 
 
@@ -125,6 +127,27 @@ def test_what_a_step_touches_is_said_if_it_is_known():
         "url": "not known yet",
         "n": "0",
     }
+
+
+def test_a_dry_run_names_the_values_that_a_node_would_get_with_its_defaults():
+    fields = {
+        name: SimpleNamespace(default=default) for name, default in {**dict.fromkeys("abcd", "m"), "e": [1]}.items()
+    }
+    interface = SimpleNamespace(
+        effect_fields=fields, default_of=lambda field, params: f"the default with {params['b']}"
+    )
+    binding = SimpleNamespace(
+        data=lambda _: {}, stored=[], led_by_data={"a": "directory"}.get, is_pretended=lambda paths: paths == ["later"],
+        find_params=lambda _: {"a": "no", "b": "l", "c": "n", "e": [1]},
+        source_of=lambda name: {"b": SimpleNamespace(paths=["now"]), "d": SimpleNamespace(paths=["later"])}.get(name),
+    )  # fmt: skip
+    view = UserDict({"a": "m", "d": "x"})
+    view.found = {}
+    targets = Destinations(Document(), SimpleNamespace(interface=interface), binding, view)._targets()
+    default = "the default with l"
+    assert targets == {
+        "a": f"{default}, whose directory data chooses", "b": "l", "c": "n", "d": "not known yet", "e": default,
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize(

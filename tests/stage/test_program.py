@@ -5,14 +5,18 @@ import os
 import shutil
 import subprocess
 import sys
+from contextlib import nullcontext
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from pflow.errors import PflowError
 from pflow.interface.interface import Interface
 from pflow.stage.document import Document
-from pflow.stage.program import program_class
+from pflow.stage.program import _Output, program_class
+from pflow.stage.visit import runs_confined
+from pflow.values.secrets import Secrets
 from tests.tools import has_ended, need, need_for
 
 INTERFACE = """#!/bin/sh
@@ -199,6 +203,20 @@ def test_whatever_it_does_wrong_is_said_and_handed_on(body, exit, message):
     assert message in ran.stderr
     assert "Traceback" not in ran.stderr
     assert (ran.header["error"]["exit"], ran.store["stdin"]) == (exit, "a b")
+
+
+@pytest.mark.parametrize(("begins", "is_patient"), [("x", False), ("{", True), ("[", True)])
+def test_an_answer_that_does_not_begin_as_a_store_is_taken_for_a_megabyte(begins, is_patient):
+    output = _Output("it", Secrets())
+    output.take(begins.encode() * (1 << 20))
+    with nullcontext() if is_patient else pytest.raises(PflowError, match="its 1,048,577 bytes are not a store"):
+        output.take(b"x")
+
+
+def test_our_process_stays_unconfined_beside_an_installed_program():
+    node = program_class("it", "it", Interface())()
+    node.confinement = SimpleNamespace(is_on=True)
+    assert not runs_confined(node)
 
 
 def test_an_answer_without_end_ends_it(monkeypatch):

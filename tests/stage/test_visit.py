@@ -6,6 +6,7 @@ import shlex
 import signal
 from collections.abc import Mapping
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pocketflow
@@ -17,6 +18,7 @@ from pflow.errors import PflowError
 from pflow.node import Node, declared_interface, load_bundled
 from pflow.stage import visit
 from pflow.stage.flags import flags_of
+from pflow.values.usage import Calls
 from tests.nodes.cases.case import NOTHING, Case, filled, load_cases
 from tests.peers.warm import Warm
 from tests.stage.running import run_node
@@ -247,6 +249,18 @@ def test_prep_and_post_are_never_tried_again():
     with pytest.raises(ValueError, match="in post"):
         run_node(Bad(), {}, retries=3)
     assert calls == ["prep", "post"]
+
+
+def test_times_are_milliseconds_and_those_of_calls_count_from_the_visits_begin(monkeypatch):
+    seen = visit.Visit()
+    seen.begun = 10.0
+    monkeypatch.setattr(visit.time, "monotonic", lambda: 11.2345678)
+    assert seen.ms() == 1234.568
+    runner, node = visit.NodeRunner(), SimpleNamespace(tells_budget=True, calls=Calls())
+    made = [(10.5, 10.75, {"model": "m"}, None), (11.0, 11.0005004, {}, PflowError("no", exit=75))]
+    monkeypatch.setattr(runner, "act", lambda node, *_: node.calls.made.extend(made))
+    runner._act_counted(node, {}, seen)
+    assert seen.more["asked"] == [{"at": 500.0, "ms": 250.0, "model": "m"}, {"at": 1000.0, "ms": 0.5, "exit": 75}]
 
 
 @pytest.mark.parametrize("failures", [0, 99])
