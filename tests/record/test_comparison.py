@@ -25,27 +25,30 @@ def test_keys_with_a_damaged_part_are_left_out(tmp_path, more):
 
 def test_a_step_is_compared_with_the_newest_earlier_run_of_its_flow_that_has_it(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
-    runs = [
-        {"name": "flow", "flow_hash": "aa", "step": "a"},
-        {"name": "flow", "flow_hash": "aa", "step": "a"},
-        {"name": "flow", "flow_hash": "bb", "step": "a"},
-        {"name": "flow", "flow_hash": "a", "step": "a"},
-        {"name": "fix", "flow_hash": "aa", "step": "a"},
-        {"name": "flow", "flow_hash": "aa", "step": "b"},
-        {"name": "flow", "flow_hash": "aa", "step": "a"},  # the run itself
-        {"name": "fix", "flow_hash": "cc", "step": "a"},
-        {"name": "flow", "flow_hash": "aa", "step": "a"},
+    runs = [  # the wiring counts for a flow without a name, which is called "flow"
+        ("flow", "aa", "a"),
+        ("flow", "aa", "a"),
+        ("flow", "bb", "a"),
+        ("flow", "a", "a"),
+        ("fix", "aa", "a"),
+        ("tidy", "bb", "a"),
+        ("flow", "aa", "b"),
+        ("flow", "aa", "a"),
+        ("fix", "cc", "a"),
+        ("tidy", "cc", "a"),
     ]
     made = []
-    for number, run in enumerate(runs):
+    for number, (name, wiring, step) in enumerate(runs):
         folder = tmp_path / "pflow" / "runs" / f"01ARZ3NDE{number}TSV4RRFFQ69G5FAV"
         folder.mkdir(parents=True)
-        (folder / "trace.jsonl").write_bytes(event_line("run", RUN | run | {"run": folder.name}))
-        key = event_line("key", {**ABOUT, "step": run["step"], "parts": [PART]})
-        (folder / "keys.jsonl").write_bytes(event_line("end", ABOUT) + key)
+        about = RUN | {"name": name, "flow_hash": wiring, "run": folder.name}
+        (folder / "trace.jsonl").write_bytes(event_line("run", about))
+        others = [event_line(event, ABOUT | {"visit": 1}) for event in ("event", "other")]
+        key = event_line("key", {**ABOUT, "step": step, "parts": [PART]})
+        (folder / "keys.jsonl").write_bytes(b"".join([*others, key]))
         made.append(RecordedRun(str(folder)))
-    before = [find_earlier(made[number], "a") for number in (6, 7, 0)]
-    assert [each and each.run.id for each in before] == [made[1].id, made[4].id, None]
+    before = [find_earlier(made[number], "a") for number in (7, 8, 9, 1, 0)]
+    assert [each and int(each.run.id[9]) for each in before] == [1, 4, 5, 0, None]
 
 
 def test_steps_that_differ_in_time_cost_reads_and_writes_are_named_and_others_counted(traced):

@@ -26,11 +26,11 @@ def test_what_a_child_reports_is_what_its_node_did():
     reported = {"text": "x", "gone": REMOVED, "odd": {1, 2}, "worse": {3}, "last": None}
     view = SimpleNamespace(changes=lambda _: reported, reads={"in": 2}, asked={"*"}, dropped=["in"])
     runner = SimpleNamespace(binding=SimpleNamespace(is_watched=True))
-    visit = SimpleNamespace(more={"tries": 2}, spent=[{"model": "m"}])
+    visit = SimpleNamespace(more={"tried": ({"exit": 75},)}, spent=[{"model": "m"}])
     found = {"action": None, "changes": {}, "removed": [], "failure": None}
     told = _result(runner, SimpleNamespace(warning="be warned", not_kept=None), view, visit, found)
     assert (told["changes"], told["removed"]) == ({"text": "x", "last": None}, ["gone"])
     assert told["failure"]["message"].startswith("cannot store 'odd': ")
     assert (told["reads"], told["asked"], told["dropped"]) == ({"in": 2}, ["*"], ["in"])
-    assert (told["more"], told["spent"]) == ({"tries": 2}, [{"model": "m"}])
+    assert (told["more"], told["spent"]) == ({"tried": [{"exit": 75}]}, [{"model": "m"}])
     assert (told["warning"], told["not_kept"]) == ("be warned", "")
