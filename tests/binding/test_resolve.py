@@ -302,6 +302,37 @@ def test_a_variable_that_does_not_convert_is_bad_configuration_and_a_secret_one_
     assert "hush" not in caught.value.message + caught.value.hint
 
 
+@pytest.mark.parametrize(
+    ("mappings", "is_hidden"),
+    [
+        ({}, False),
+        ({"rows": "a.rows"}, True),
+        ({"rows": "a.rows", "columns": "a.columns"}, False),
+        ({"columns": "a.columns"}, True),
+    ],
+)
+def test_columns_are_taken_only_beside_the_rows_that_they_describe(mappings, is_hidden):
+    table = node('- Reads: shared["rows"]: any', '- Reads: shared["columns"]: any = null [beside]')
+    sources = {key: parse_source(path) for key, path in mappings.items()}
+    found = Binding(table, flags={}, mappings=sources, params={})
+    assert ("columns" in found.hidden, "columns" in found.sources) == (is_hidden, len(mappings) == 2)
+
+
+def test_the_secrets_of_a_node_are_those_of_its_reads_and_params_wherever_they_come_from():
+    login = node(
+        '- Reads: shared["key"]: str [secret]', '- Reads: shared["other"]: str [secret]', '- Reads: shared["text"]: str',
+        "- Params: token: str = null [secret] [env TOKEN]", "- Params: free: str = null [secret] [env FREE]",
+    )  # fmt: skip
+    store = {"key": "k", "vault": {"a": "v", "b": "w"}, "token": "not it", "text": "public"}
+    where = {
+        "flags": {},
+        "mappings": {"other": parse_source("vault.a")},
+        "params": {"token": parse_source("template:x ${vault.b}")},
+    }
+    found = Binding(login, **where)
+    assert [each for each in found.secrets(store) if each is not None] == ["k", "v", "x w", "w"]
+
+
 def test_a_variable_is_no_template(monkeypatch):
     monkeypatch.setenv("PFLOW_TEST_N", "$x")
     assert find(node("- Params: n: str = null [env PFLOW_TEST_N]"), [], {"x": 1}).params == {"n": "$x"}

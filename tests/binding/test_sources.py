@@ -11,6 +11,7 @@ from pflow.binding.sources import (
     check_place,
     parse_source,
     remove,
+    without_newline,
 )
 from pflow.errors import PflowError
 from pflow.values.types import Type
@@ -200,3 +201,20 @@ def test_what_stands_at_a_path_is_removed_alone():
     for path in (("a", "b", "c"), ("a", "e"), ("b",)):
         remove(store, path)
     assert store == {"a": {"b": {"d": 2}}}
+
+
+@pytest.mark.parametrize(
+    ("places", "value", "found"),
+    [
+        ([("stdin",)], "name\n", "name"),
+        ([("a", "stdout")], "name\n", "name"),
+        ([("stdin",)], "name", "name"),
+        ([("stdin",)], "one\ntwo\n", "one\ntwo\n"),
+        ([("stdin",)], "\n", ""),
+        ([("stdin",)], b"name\n", b"name\n"),
+        ([("text",)], "name\n", "name\n"),
+        ([("stdin",), ("stdout",)], "name\n", "name\n"),
+    ],
+)
+def test_one_line_that_a_program_printed_is_taken_without_its_newline(places, value, found):
+    assert without_newline(places, value) == found

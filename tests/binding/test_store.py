@@ -166,3 +166,9 @@ def test_what_a_node_changes_in_place_is_a_change_where_it_is_watched():
     store["aside"].append(2)
     store["set"] = store["same"]
     assert store.changes(lambda key: key != "aside") == {"set": [1], "items": [1, 2]}
+
+
+def test_the_keys_that_a_node_looked_at_beside_its_writes_are_known():
+    view = NodeStore({"text": "x", "more": 1})
+    assert (view["text"], "more" in view, "gone" in view) == ("x", True, False)
+    assert view.asked_beside(["more"]) == ["gone", "text"]

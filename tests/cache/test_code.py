@@ -41,6 +41,7 @@ FILES = {
     "nodes/tools/Text.py": "from . import table\n\ndef trim(text):\n    return text.strip(table.BLANKS)\n",
     "nodes/tools/table.py": "BLANKS = ' '\n",
     "nodes/unused.py": "MARK = '?'\n",
+    "nodes/tools/unused.py": "MARK = '?'\n",
 }
 
 
@@ -82,6 +83,7 @@ CHANGES = {
     "the docstring": ("nodes/shout.py", "Shout it.", "Shout it out.", False),
     "a comment in a helper": ("nodes/other.py", "MARK", "# the mark\nMARK", False),
     "what it does not import": ("nodes/unused.py", "?", "??", False),
+    "a module of a package that it does not import": ("nodes/tools/unused.py", "?", "??", False),
     "a global": ("nodes/shout.py", "LIMIT = 3", "LIMIT = 4", True),
     "the type of a global": ("nodes/shout.py", "LIMIT = 3", "LIMIT = '3'", True),
     "a method": ("nodes/shout.py", "trim(text)[", "trim(text)[1:][", True),

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from pflow.catalog.node_type import FLOW, PROGRAM, PYTHON
+from pflow.catalog.node_type import BUNDLED, FLOW, PROGRAM, PYTHON
 from pflow.engine.commits import FileWatch, StepFiles
 from pflow.interface.grammar import parse_interface
 from pflow.record.records import MISSING, FileStates, file_key
@@ -40,6 +40,11 @@ def step_files(*effects, origin=PYTHON, is_open=False):
 )
 def test_by_its_effects_a_step_reads_the_files_that_it_names_and_changes_any(files, reads, changes):
     assert (files.reads, files.changes) == (reads, changes)
+
+
+def test_the_paths_of_any_node_name_files_but_those_of_a_flow_do_not():
+    named = {origin: [field.name for field in step_files(origin=origin).fields] for origin in (BUNDLED, PROGRAM, FLOW)}
+    assert named == {BUNDLED: ["path"], PROGRAM: ["path"], FLOW: []}
 
 
 class Steps:

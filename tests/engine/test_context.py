@@ -1,12 +1,15 @@
 """A step's context: what may stand in a store, the names of visits and of a batch's items."""
 
 import enum
+from types import SimpleNamespace
 
 import pytest
 
 from pflow.binding.store import REMOVED, NodeStore
-from pflow.engine.context import Context, name_items, storable
+from pflow.engine.context import Context, in_words, name_items, storable
 from pflow.errors import PflowError
+from pflow.interface.grammar import parse_interface
+from pflow.values.secrets import Secrets
 
 
 class Word(str):
@@ -102,3 +105,10 @@ def test_a_write_inside_a_value_changes_the_key_around_it():
     view = NodeStore({"b": {"c": 1}, "other": 1})
     Context().assign(view, ("b", "c"), 2)
     assert view.changes(lambda key: False) == {"b": {"c": 2}}
+
+
+def test_a_required_read_that_a_node_misses_is_named_by_the_key_it_asked_for():
+    interface = parse_interface('Interface:\n- Reads: shared["text"]: str\n- Reads: shared["more"]: str')
+    wired = SimpleNamespace(interface=interface)
+    errors = [in_words("say", wired, each, Secrets()) for each in (KeyError("text"), KeyError("text", "more"))]
+    assert ["'text'" in error.message and error.exit for error in errors] == [66, 66]

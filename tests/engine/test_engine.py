@@ -653,6 +653,13 @@ def test_each_try_but_the_last_of_a_step_that_fails_is_told(nodes):
     assert ["try 0" in tried[0]["message"], "try 1" in tried[1]["message"], len(tried)] == [True, True, 2]
 
 
+def test_a_step_whose_node_says_max_retries_0_is_still_run_once(nodes):
+    body = "class Once(Node):\n    def __init__(self):\n        super().__init__(max_retries=0)\n\n"
+    body += "    def exec(self, prepared):\n        raise ValueError('it ran')\n"
+    (nodes / "once.py").write_text(f"from pflow import Node\n\n\n{body}")
+    assert "it ran" in run(flow(step("a", "once"))).error.message
+
+
 def test_a_write_that_no_interface_names_and_the_pack_of_a_node_are_in_the_trace(nodes, tmp_path, monkeypatch):
     (nodes / "open.py").write_text(
         "from pocketflow import Node\n\n\nclass Open(Node):\n"

@@ -7,6 +7,7 @@ import pytest
 
 from pflow.errors import BAD_CONFIG, CANNOT_WRITE, PflowError
 from pflow.files import directories
+from pflow.files import state_key as keys
 from pflow.files.directories import (
     cache_directory,
     data_directory,
@@ -175,3 +176,10 @@ def test_a_file_of_another_user_is_not_read_as_ones_own(tmp_path):
     (tmp_path / "a").chmod(0o600)
     os.chown(tmp_path / "a", 65534, 65534)
     assert read_cached(str(tmp_path / "a")) is None
+
+
+def test_a_key_is_made_for_its_owner_alone_from_the_first_moment(tmp_path, monkeypatch):
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "chmod", lambda *_: None)
+        made = keys._make_key(str(tmp_path / "key"))
+    assert ((tmp_path / "key").stat().st_mode & 0o777, (tmp_path / "key").read_bytes()) == (0o600, made)

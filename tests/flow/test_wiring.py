@@ -313,6 +313,22 @@ def test_an_input_that_gives_a_secret_is_a_secret(tmp_path, step, name):
     assert [each for each, input in declared.items() if input.secret] == [name]
 
 
+def test_the_places_of_secrets_are_those_that_secret_reads_params_and_items_come_from(tmp_path):
+    items = """
+    - Reads: shared["key"]: str [secret]  # the key
+    - Params: token: str = null [secret] [env LOGIN_TOKEN]  # who asks"""
+    put_node(tmp_path, "login", items)
+    mapped = Step("a", "login", input_mappings={"key": "vault.a"}, params={"token": "${vault.b}"})
+    each = Step("b", "login", batch=Batch("keys", "key"))
+    plain = Step("c", "login", batch=Batch("users", "user"))
+    wired = plan(mapped, each, plain)
+    found = wired.steps
+    assert [name for name, input in wired.inputs.items() if input.secret] == ["vault", "keys", "key"]
+    assert [*found["a"].secret_paths()] == [("vault", "a"), ("vault", "b")]
+    assert ("keys",) in found["b"].secret_paths()
+    assert [*found["c"].secret_paths()] == [("key",)]
+
+
 def test_an_input_of_an_explicit_secret_is_a_secret(tmp_path):
     put_node(tmp_path, "login", '\n    - Reads: shared["key"]: str [secret] [explicit]  # the key')
     assert plan(Step("login", "login")).inputs["key"].secret

@@ -5,8 +5,11 @@ import os
 import re
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+
+from pflow.map.execution import MapExecution
 
 ITEMS = ["items", "--from=lines"]
 LOG = 'shell "echo $1 >>log; test -e ready" $item --repeats'
@@ -81,6 +84,25 @@ def test_a_map_ends_with_its_code_and_says_why(run, words, items, code, out, sai
     assert ended[:2] == (code, out)
     assert said in ended[2]
     assert ended[2] == "" or said
+
+
+def test_items_that_failed_in_a_map_before_count_too():
+    noted = []
+    items = SimpleNamespace(check_end=lambda: None, is_stdin=False, before=SimpleNamespace(header={"failed": 3}))
+    execution = SimpleNamespace(
+        map=SimpleNamespace(is_resumed=False, items=items), again="pflow resume ID", run_id="ID",
+        output=SimpleNamespace(note_failed=noted.append),
+    )  # fmt: skip
+    loop, progress = SimpleNamespace(causes=list, stopped=None, ledger=SimpleNamespace(changed=0)), SimpleNamespace
+    assert MapExecution._report_end(execution, loop, progress(failed=1, done=2, begun_items=0)) == 1
+    assert noted == [4]
+
+
+def test_the_number_of_all_items_counts_those_done_failed_and_to_do():
+    found = SimpleNamespace(is_most=False, done=1, failed=2, to_do=3, cost=None, words=str)
+    chosen = SimpleNamespace(are_read_once=False)
+    map = SimpleNamespace(chosen=chosen, estimate=lambda *_, **__: found, say=str, asks_nothing=True)
+    assert MapExecution._announce(SimpleNamespace(map=map, options=SimpleNamespace(limit=None)), None) == 6
 
 
 def test_a_map_that_was_stopped_goes_on_from_a_pipe_that_brings_its_items(run, tmp_path):

@@ -57,6 +57,10 @@ def test_an_engine_works_in_a_thread_that_keeps_no_process_alive_and_ends_an_ans
     assert (chunk["is_daemon"], chunk["max_tokens"]) == (True, 1024)
 
 
+def test_an_engine_that_is_loaded_answers_with_its_counts_so_its_loop_runs(model):
+    assert "llamacpp:prompt_tokens_total 0" in local.load(model.path).handle_metrics()
+
+
 def test_a_talk_has_one_engine_which_ends_with_it(model, monkeypatch):
     loaded, load, threads = [], local.load, threading.active_count()
     monkeypatch.setattr(local, "load", lambda *path, **more: loaded.append(path) or load(*path, **more))

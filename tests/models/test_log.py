@@ -204,6 +204,7 @@ class TestLogging:
         (["<think>a", "b</think>", "Hi"], "Hi", ["", "", "Hi"]),
         (["<think>a</think>H", "i"], "Hi", ["H", "i"]),
         (["<think>a</think>"], "", [""]),
+        (["<think>ab</think>", "H"], "H", ["", "H"]),
     ],
 )
 def test_thoughts_in_a_text_are_not_kept(tmp_path, monkeypatch, chunks, text, kept):

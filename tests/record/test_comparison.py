@@ -2,7 +2,7 @@
 
 import pytest
 
-from pflow.record.comparison import StepKeys, compare_traces, difference_text, find_earlier
+from pflow.record.comparison import StepKeys, _unchanged, compare_traces, difference_text, find_earlier
 from pflow.record.runs import RecordedRun
 from pflow.stage.output import event_line
 from pflow.terminal.columns import PLAIN
@@ -49,6 +49,19 @@ def test_a_step_is_compared_with_the_newest_earlier_run_of_its_flow_that_has_it(
         made.append(RecordedRun(str(folder)))
     before = [find_earlier(made[number], "a") for number in (7, 8, 9, 1, 0)]
     assert [each and int(each.run.id[9]) for each in before] == [1, 4, 5, 0, None]
+
+
+@pytest.mark.parametrize(
+    ("event", "then", "why"),
+    [
+        ({"cache": {"verdict": "hit"}}, {}, "nothing changed"),
+        ({"cache": {"verdict": "miss"}, "refreshed": True}, {}, "nothing changed: --refresh ran it again"),
+        ({"cache": {"verdict": "miss"}}, {"why": "too large"}, "nothing changed: that run did not keep it: too large"),
+        ({"cache": {"verdict": "miss"}}, {}, "nothing changed: the cache has lost it"),
+    ],
+)
+def test_a_step_that_ran_again_without_a_change_says_why(event, then, why):
+    assert _unchanged(event, {"cache": then}) == why
 
 
 def test_steps_that_differ_in_time_cost_reads_and_writes_are_named_and_others_counted(traced):

@@ -114,6 +114,13 @@ def test_a_secret_is_masked_wherever_it_stands_in_what_came_through_the_pipe(loc
     assert snapshot.piped["again"] == ["key", "text"]
 
 
+def test_values_are_kept_until_they_have_ten_megabytes_in_all(locked, monkeypatch):
+    monkeypatch.setattr("pflow.record.snapshot.MOST_PIPED", 10)
+    snapshot, store = Snapshot(), {"text": "12345", "more": "67890", "last": "x"}
+    snapshot.note_piped(locked(), Intake(came(store), STORE), store)
+    assert snapshot.piped["again"] == ["last"]
+
+
 def test_what_the_pipe_carries_is_masked_where_it_is_a_secret_under_another_name(locked):
     flow = {
         "nodes": [{"id": "one", "type": "locked", "inputs": {"key": "$given"}}],

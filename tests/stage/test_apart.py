@@ -5,7 +5,8 @@ from types import SimpleNamespace
 import pytest
 
 from pflow.binding.store import REMOVED
-from pflow.stage.apart import _result, has_no_negatives
+from pflow.errors import PflowError
+from pflow.stage.apart import _result, _take, has_no_negatives
 
 
 @pytest.mark.parametrize(
@@ -34,3 +35,14 @@ def test_what_a_child_reports_is_what_its_node_did():
     assert (told["reads"], told["asked"], told["dropped"]) == ({"in": 2}, ["*"], ["in"])
     assert (told["more"], told["spent"]) == ({"tried": [{"exit": 75}]}, [{"model": "m"}])
     assert (told["warning"], told["not_kept"]) == ("be warned", "")
+
+
+@pytest.mark.parametrize(("told", "exit"), [(1, 1), (75, 75), (255, 255), (256, 1), (0, 1), (-9, 1)])
+def test_a_failure_in_a_child_stays_one_whatever_exit_code_it_claims(told, exit):
+    failure = {"message": "no", "hint": "", "exit": told, "usage": None, "details": {}}
+    failure |= dict.fromkeys(("retry_after", "is_permanent", "is_cut", "refusal", "status", "ends_run"))
+    found = {"changes": {}, "more": {}, "spent": [], "removed": [], "reads": {}, "asked": [], "dropped": []}
+    found |= {"warning": "", "not_kept": "", "failure": failure}
+    with pytest.raises(PflowError) as caught:
+        _take(found, SimpleNamespace(), SimpleNamespace(), SimpleNamespace())
+    assert caught.value.exit == exit

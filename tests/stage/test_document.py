@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pflow.errors import PflowError
+from pflow.interface.grammar import parse_interface
 from pflow.stage import WRITER
 from pflow.stage.document import BASE32, EMPTY, Document, new_run_id, read_document, read_json, take_in
 
@@ -444,3 +445,15 @@ def test_a_run_is_named_by_its_millisecond_and_80_random_bits():
     for number in numbers:
         ones, zeros = ones | number, zeros & number
     assert (ones % (1 << 80), zeros) == ((1 << 80) - 1, 0)
+
+
+@pytest.mark.parametrize(("inferred", "there", "fed"), [(False, True, True), (True, True, False), (True, False, True)])
+def test_a_read_that_is_inferred_to_take_the_pipe_takes_its_own_key_first(inferred, there, fed):
+    interface = parse_interface('Interface:\n- Reads: shared["text"]: str [pipe]')
+    interface.inferred = inferred
+    document = Document({"v": 1, "last": "stdin"})
+    document.set("stdin", "x")
+    if there:
+        document.set("text", "y")
+    assert document.carried_to(interface) == (("stdin",) if fed else None)
+    assert Document().carried_to(interface) is None

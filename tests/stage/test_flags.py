@@ -160,6 +160,12 @@ def test_a_flag_that_is_wrong_is_refused_in_words(words, why):
     assert caught.value.message[0].islower()
 
 
+@pytest.mark.parametrize("wanted", ["help", "version", "describe"])
+def test_what_a_node_tells_of_itself_is_told_beside_a_wrong_flag(wanted):
+    flags = parse(f"--{wanted}", "--no-such-flag")
+    assert [name for name in ("help", "version", "describe") if getattr(flags, name)] == [wanted]
+
+
 @pytest.mark.parametrize(
     ("word", "hint"),
     [

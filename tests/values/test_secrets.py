@@ -79,6 +79,13 @@ def test_each_line_and_each_member_is_a_secret():
     assert masked("no hunter2", b"hunter2\n") == "no ***"
 
 
+def test_a_secret_is_new_once():
+    secrets = Secrets()
+    assert [secrets.add("hush"), secrets.add("hush"), secrets.add("hush\nmore"), secrets.add(None)] == [
+        *(True, False, True, False)
+    ]
+
+
 def test_a_short_one_is_masked_as_a_word():
     assert masked("a cat, an abc and 'ab' at 42", "ab", 42) == "a cat, an abc and '***' at ***"
 

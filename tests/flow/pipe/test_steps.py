@@ -2,9 +2,13 @@
 
 import pytest
 
+from pflow.errors import PflowError
 from pflow.flow.ir import flow_to_ir
 from pflow.flow.pipe.read import parse_pipe
+from pflow.flow.pipe.steps import flag_words
 from pflow.flow.subflow import FlowCatalog
+from pflow.interface.interface import Field
+from pflow.values.types import Type
 from tests.flow.own_nodes import own_nodes
 from tests.flow.refusal import refusal
 
@@ -106,3 +110,12 @@ def test_a_wrong_batch_is_refused(words, why):
 def test_a_step_that_no_single_step_passes_a_value_to_cannot_run_for_each():
     assert "no single step passes a value to it" in refusal("dated --map-out=date=x =error=> llm --each")
     assert "--each=PATH" in refusal("shell:a --command=x => llm:b => llm:d --each; a =error=> llm:c => d")
+
+
+def test_a_secret_is_never_written_as_a_flag():
+    secret = Field("read", "key", Type("str"))
+    assert flag_words("a", "key", secret, "x y") == ["--key='x y'"]
+    assert flag_words("a", "other", None, "x") == ["--other=x"]
+    secret.marks |= {"secret"}
+    with pytest.raises(PflowError, match="no flag gives 'a' its 'key': a secret is never a flag"):
+        flag_words("a", "key", secret, "x y")

@@ -22,6 +22,10 @@ WRITES = [
         ["PF06 mappings.a.output_mappings.used"],
     ),
     (
+        flow("a:query", mappings={"a": {"output_mappings": {"answer": "x.answer", "used": "x"}}}),
+        ["PF06 mappings.a.output_mappings.used"],
+    ),
+    (
         flow(
             "a:query",
             "b:query",
