@@ -320,8 +320,9 @@ def test_columns_are_taken_only_beside_the_rows_that_they_describe(mappings, is_
 
 def test_the_secrets_of_a_node_are_those_of_its_reads_and_params_wherever_they_come_from():
     login = node(
-        '- Reads: shared["key"]: str [secret]', '- Reads: shared["other"]: str [secret]', '- Reads: shared["text"]: str',
-        "- Params: token: str = null [secret] [env TOKEN]", "- Params: free: str = null [secret] [env FREE]",
+        '- Reads: shared["key"]: str [secret]', '- Reads: shared["other"]: str [secret]',
+        '- Reads: shared["text"]: str', "- Params: token: str = null [secret] [env TOKEN]",
+        "- Params: free: str = null [secret] [env FREE]",
     )  # fmt: skip
     store = {"key": "k", "vault": {"a": "v", "b": "w"}, "token": "not it", "text": "public"}
     where = {
