@@ -653,6 +653,13 @@ def test_each_try_but_the_last_of_a_step_that_fails_is_told(nodes):
     assert ["try 0" in tried[0]["message"], "try 1" in tried[1]["message"], len(tried)] == [True, True, 2]
 
 
+@pytest.mark.parametrize(("effects", "is_set"), [([], False), (["Effects: runs commands"], True)])
+def test_the_key_of_a_step_is_a_variable_where_the_step_may_start_programs(nodes, effects, is_set):
+    body = "import os; shared['out'] = 'PFLOW_STEP_KEY' in os.environ"
+    write_node(nodes, "look", ['Writes: shared["out"]: bool [pipe]  # x', *effects], body)
+    assert run(flow(step("a", "look")), run_id="R").store["out"] is is_set
+
+
 def test_a_step_whose_node_says_max_retries_0_is_still_run_once(nodes):
     body = "class Once(Node):\n    def __init__(self):\n        super().__init__(max_retries=0)\n\n"
     body += "    def exec(self, prepared):\n        raise ValueError('it ran')\n"

@@ -125,6 +125,13 @@ def test_no_text_is_no_answer(kind, reply, options, exit, why, tmp_path):
     assert not (tmp_path / "logs.db").exists()
 
 
+@pytest.mark.parametrize("reply", chat({"content": "Oak"}, "content_filter", usage=None))
+def test_an_answer_that_began_counts_for_its_model_even_without_tokens(reply):
+    with pytest.raises(PflowError) as caught:
+        asked(Chat, reply)
+    assert caught.value.usage["model"] == "m"
+
+
 @pytest.mark.parametrize(
     ("kind", "reply"),
     [
