@@ -1,4 +1,4 @@
-"""The code of a node or flow, as digests: of its file, or for a user's own file, of all that it imports."""
+"""A node's or flow's code as digests: of its file and, for a user's own Python file, of each file that it imports."""
 
 from __future__ import annotations
 
@@ -30,7 +30,10 @@ class Code:
 
 
 def code_of(node_type: NodeType) -> Code:
-    """Return the code of a node type, read once, so that it is the code that this process may have loaded."""
+    """Return the code of a node type.
+
+    It is read only the first time, so it describes what this process may have loaded, not a later edit.
+    """
     code: Code | None = node_type.code
     if code is None:
         code = node_type.code = _find(node_type)
@@ -38,7 +41,10 @@ def code_of(node_type: NodeType) -> Code:
 
 
 def is_current(node_type: NodeType) -> bool:
-    """Return True if a node type's code has not changed since. A node may import modules while it runs."""
+    """Return True if a node type's code is still what `code_of` read.
+
+    A file may change before the running node imports it.
+    """
     return _find(node_type).parts == code_of(node_type).parts
 
 

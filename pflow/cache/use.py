@@ -16,9 +16,10 @@ HIT, MISS, OFF = "hit", "miss", "off"
 
 
 class CachedNode:
-    """A node whose answers are kept. If `is_required`, it may not run; if it `refreshes`, kept answers are ignored.
+    """A node whose answers are kept. If it `refreshes`, kept answers are ignored.
 
-    If `is_asked`, a flag or the flow wants it cached. If `is_unasked`, it is cached only because it is pure.
+    If `is_required`, a node that can be cached must not run: without a kept answer it fails. If `is_asked`, a flag or
+    the flow wants it cached. If `is_unasked`, it is cached only because it is pure.
     """
 
     def __init__(

@@ -1,4 +1,7 @@
-"""What a step's type names: a node or a flow, with the interface that its file declares. The file is never run."""
+"""The node or flow that a step's `type` refers to, with the interface that its file declares.
+
+Reading the interface never runs a user's file.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +40,10 @@ class NodeType:
         self.interpreter = ""
         """The interpreter that a program asks for, set once its interface has been read."""
         self.class_fault = ""
-        """Why no class in a user's own file is its node, as far as the code shows; set once that has been read."""
+        """Why no class in a user's own file can be the node, judging by the source.
+
+        It is set once the interface has been read.
+        """
         self.code: Any = None
         """Its code, set by pflow.cache.code when it is first needed."""
         self._pack: Any = ...
@@ -237,7 +243,10 @@ def interpreter(text: str) -> str:
 
 
 MISSING = "its interpreter"
-"""The beginning of this fault. Only this one can be mended without changing the node, by an installation."""
+"""How the fault of a missing interpreter begins.
+
+It is the only fault that can be fixed without changing the node: install the interpreter.
+"""
 
 
 def interpreter_fault(name: str) -> str:

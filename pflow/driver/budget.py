@@ -20,13 +20,14 @@ if TYPE_CHECKING:
 
 
 class Budget:
-    """The limits of a run or a map, and the amounts `used`: by earlier parts too, and reserved by calls in flight.
+    """The limits of a run or a map, and the amounts `used`.
 
-    A call reserves all that it may use, and begins only if so much is left: an estimate of the question and an upper
-    bound of the answer, or the most that any answer of this model used, if that is more. Providers may bill more than
-    the bound, so a model gets one call at a time until its first answer. An amount that an answer leaves out counts as
-    reserved, and so does each call of a process that died. `note` is called before each call begins and after it has
-    ended, so that no call is forgotten after kill -9.
+    These include the amounts of its earlier parts and those that calls in flight reserve. A call reserves an estimate
+    for its question plus an upper bound for its answer, or the most that any answer of this model has used if that is
+    more. It begins only if that much is left. Providers may bill more than the bound, so a model gets one call at a
+    time until its first answer. If an answer leaves out an amount, the amount that the call reserved is counted; so are
+    all amounts of a call whose process died. `note` is called before each call begins and after it has ended, so that
+    no call is forgotten after kill -9.
     """
 
     def __init__(
@@ -90,7 +91,8 @@ class Budget:
         told["tokens"] = sum(usage.tokens.values()) if usage.tokens else None
         reserved = most if usage.calls or about.get("is_untold") else {"calls": most["calls"]}
         took = {name: reserved.get(name, 0) if amount is None else amount for name, amount in told.items()}
-        if about.get("ends_run") and about["exit"] != OVER_BUDGET:  # over the budget, the amounts refuse the next call
+        # With OVER_BUDGET there is nothing to remember: the amounts themselves refuse the next call.
+        if about.get("ends_run") and about["exit"] != OVER_BUDGET:
             self._stopped = PflowError(about["message"], hint=about["hint"], exit=about["exit"], is_permanent=True)
             self._stopped.ends_run = True
         if usage.calls:  # a failed call says nothing about its model's bills: the next call is made alone too
@@ -174,7 +176,7 @@ def limited_calls(limits: Amounts, log: RunLog | None, events: Iterable[Event] =
 def read_budget(events: Iterable[Event]) -> tuple[Amounts, Amounts, dict[str, Amounts]]:
     """Return the amounts that a run has used so far, its limits, and the most that an answer of each model used.
 
-    A `budget` event has the sum up to it; the usage of later parts without limits is added.
+    A `budget` event has the sum up to it; the usage of later parts that ran without limits is added.
     """
     used: Amounts = {"calls": 0, "tokens": 0, "cost": 0.0}
     limits: Amounts = {}

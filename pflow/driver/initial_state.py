@@ -28,8 +28,8 @@ from pflow.values.templates import check_keyless
 
 if TYPE_CHECKING:
     Facts = dict[str, Any]
-    """The facts that a resumed run is compared by: `flow` (a digest), and `nodes`, by step type, version and code
-    (digests by file, versions by distribution).
+    """The facts that a resumed run is compared by: `flow` (a digest), and `nodes`: for each step its type, version and
+    code (digests by file, versions by distribution).
     """
 
     Record = dict[str, Any]
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     own}, texts (the JSON of all other keys, byte for byte as it was piped), inputs {values, params, data}, environment
     (the variables that set params), secrets (digests by variable), flags, place {directory, flow_directory, file,
     script}, and the Facts; bounds: the seal of the run's bounds; sealed: the path and the digest of each secret, with
-    null in its place; key: a digest by which a changed key of the user is noticed.
+    null in its place; key: a digest by which a change of the user's key is noticed.
     """
 
 _INPUTS = ("values", "params", "data")

@@ -1,4 +1,4 @@
-"""The lock with which `--if-running` lets only one run of a flow go on at a time."""
+"""The lock with which `--if-running` keeps a flow to one run in progress at a time."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def name_of_lock(file: str, directory: str, ir: Any) -> str:
 
 
 class OngoingRun:
-    """A run that goes on, its process (0 if unknown), and the file that it has locked."""
+    """A run in progress, its process (0 if unknown), and the file that it has locked."""
 
     def __init__(self, run: str, pid: int, lock: str) -> None:
         self.run, self.pid, self.lock = run, pid, lock
@@ -72,7 +72,7 @@ class FlowLock:
         return other
 
     def wait(self, seconds: float | None) -> None:
-        """Wait until no run of the flow goes on, and take the lock."""
+        """Wait until no run of the flow is in progress, and take the lock."""
         with Deadline(seconds):
             self._lock()
             while other := self._other():
@@ -81,7 +81,7 @@ class FlowLock:
                 time.sleep(0.02)  # else this would spin if one of its programs has released the lock
 
     def _other(self) -> OngoingRun | None:
-        """Try to take the lock; return the run of this flow that goes on, even if it did not take the lock."""
+        """Try to take the lock; return the run of this flow in progress, even if it did not take the lock."""
         is_ours = self._lock(fcntl.LOCK_NB)
         going = (RecordedRun(directory) for directory in run_directories() if is_locked(directory))
         same = (

@@ -16,9 +16,9 @@ _NETWORK = ("9p", "afs", "beegfs", "ceph", "cifs", "gpfs", "lustre", "nfs", "nfs
 
 
 def pflow_directory(variable: str, default: str) -> str | None:
-    """Return pflow's directory below an XDG variable's, else below `default` at home; None if neither is set.
+    """Return pflow's directory below the directory that an XDG variable names, else below `default` at home.
 
-    A relative path in the variable is ignored, as the XDG specification says.
+    None if neither is set. A relative path in the variable is ignored, as the XDG specification says.
     """
     base = os.environ.get(variable, "")
     if not os.path.isabs(base):

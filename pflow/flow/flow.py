@@ -31,7 +31,10 @@ INLINE_MEMBERS = ("nodes", "edges", "mappings", "outputs")
 MAX_VISITS, MODEL_VISITS = 100, 20
 """How often a loop may lead to a step, and to one that asks a model, unless the flow says otherwise."""
 ITEM = "item"
-"""The mark of a flow's read that the first step takes as its `[word]` read: an item of a batch fills it."""
+"""Marks a read of a flow that its first step takes as a `[word]` read.
+
+If the flow is a step with a batch, the item fills this read.
+"""
 REST = "*"
 """The member of output mappings that holds the place for all keys without a mapping of their own."""
 
@@ -82,7 +85,10 @@ class FlowInput:
         return Field(kind, self.name, self.type, doc=self.doc, marks=marks, is_declared=self.declared, **default)
 
     def fitted(self, value: Any, origin: str) -> Any:
-        """Convert a value that no flag gave to the input's type; `origin` names its source. Raises PflowError (65)."""
+        """Fit a value from a source other than a flag to the input's type. Raises PflowError (65).
+
+        `origin` names the source.
+        """
         return BoundField(self.name, Constant(value, origin), self.as_field()).find({})
 
     @property
@@ -232,7 +238,7 @@ class FlowSpec:
 
     @property
     def item_parts(self) -> dict[str, str]:
-        """The names of the items around the flow, each with "", and of their parts, each with name, stem or dir."""
+        """A table of names: each item around the flow maps to "", each part of an item to name, stem or dir."""
         batches = [Batch("", item) for item in self.item_names or () if item]
         return {name: part for batch in batches for name, part in {batch.item: "", **batch.parts}.items()}
 

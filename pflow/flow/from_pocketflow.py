@@ -93,7 +93,7 @@ def nodes_from(start: Any) -> list[Any]:
 
 
 def has_steps(start: Any) -> bool:
-    """Return True if `pflow.step` made a node, or one of those after it."""
+    """Return True if `pflow.step` made this node or one after it."""
     return any(isinstance(node, WrittenStep) for node in nodes_from(start))
 
 

@@ -22,7 +22,7 @@ from pflow.values.types import Type, parse_type
 def wire(flow: FlowSpec) -> WiredFlow:
     """Wire a flow. No fault stops it: a reference keeps its own `trouble`, and the rules find all other faults.
 
-    A flow inside a step gives only what it carries and what other steps use.
+    A flow inside a step passes on only the value that its pipe carries and the writes that other steps use.
     """
     return _Wiring(flow, _used(flow)).wired
 
@@ -36,7 +36,7 @@ def _used(flow: FlowSpec, *, is_draft: bool = False) -> set[tuple[str, str]] | N
     """Return the writes that are used, as (step, key); None if no step has an inline flow that needs them."""
     if not any(step.flow is not None and not step.flow.outputs for step in flow.steps):
         return None
-    # Only a flow with all its names resolved shows who uses what, so such a flow is laid out twice.
+    # Who uses what is known only once all names are resolved, so a flow with an inline flow inside is laid out twice.
     layout = _Layout(flow, None, is_draft=is_draft).resolved()
     return {(write.step, write.key) for _, _, _, writes in uses(layout) for write in writes}
 
@@ -261,9 +261,9 @@ class _Wiring(_Layout):
         return any(not write.is_data for write in writes)
 
     def _guard_hosts(self, wired: WiredStep, flow: WiredFlow) -> None:
-        """Refuse a step's write that begins a URL in a subflow, by a template that knows it is from a step.
+        """Make a subflow refuse a URL that begins with a value that a step wrote.
 
-        The subflow itself cannot tell who wrote the value.
+        The subflow itself cannot tell who wrote the value: wrap the value's source in a template that records that.
         """
         for key in [each for each in wired.interface.reads if flow.begins_url(each)]:
             source = wired.sources.get(key, PathSource((key,)))

@@ -64,7 +64,7 @@ def estimate(
     flow: ItemFlow, items: Iterable[tuple[int, Any]], total: int | None, policy: ItemPolicy,
     ledger: Ledger | None = None, *, is_most: bool = False, jobs: int = 1, rpm: float | None = None,
 ) -> Estimate:  # fmt: skip
-    """Estimate a map of these items. Read all items if there is no `total`, or some may be done.
+    """Estimate a map of these items. Read all items if there is no `total`, or if some may be done already.
 
     Raises PflowError for a model that is not there.
     """
@@ -105,7 +105,7 @@ def estimate(
 class Question:
     """What a step asks a model, once for each item: `size` is the bytes that it adds to those of the item.
 
-    `model` is None if only an item says which, or if an agent asks it.
+    `model` is None if it depends on the item, or if the step runs an agent.
     """
 
     step: str
@@ -159,9 +159,10 @@ def _count_tokens(found: Estimate, questions: list[Question], size: float, answe
 
 
 def most_of_item(flow: ItemFlow, questions: list[Question], item: Any) -> Amounts:
-    """Return the calls, tokens and dollars that an item may take, if each question has the answers before it.
+    """Return the calls, tokens and dollars that an item may take.
 
-    Raises PflowError (78) for a price that is not known, if money is limited.
+    Assume that each question repeats the previous question and its answer. Raises PflowError (78) for a price that is
+    not known, if money is limited.
     """
     from pflow.models.prices import most_of
 

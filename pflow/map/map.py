@@ -91,7 +91,8 @@ class Map:
     ) -> None:  # fmt: skip
         """With `resumes`, go on with an unfinished run of the same map, if any.
 
-        `is_resumed` if it resumes a run: then it reports the items of the run that have not come again.
+        `is_resumed` is true if this map resumes a run; it then reports the run's unfinished items that are missing from
+        the input.
         """
         self.accepts_changes, self.asks_nothing = accepts_changes, asks_nothing
         self.resumes, self.is_resumed = resumes, is_resumed
@@ -178,7 +179,8 @@ class Map:
     def reopen_unfinished(self) -> Reopened | None:
         """Reopen the last run of the same map, if it is unfinished and this map goes on with it; else return None.
 
-        This map goes on with --resume, with the same --ledger and the same known items, or if a person says so.
+        This map continues that run if --resume is given, if it has the same --ledger and items that do not come from
+        stdin, or if a person agrees.
         """
         if self.options.ledger and self.accepts_changes:
             return None

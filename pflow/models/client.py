@@ -100,7 +100,10 @@ class _NoUsage(BaseModel):
 
 
 class _Watched:
-    """A client, or one of its members, for one question: it fits the form of the request, and notes the ending."""
+    """A client, or one of its members, for one question.
+
+    It adapts the request to the form that the model takes, and notes how the answer ends.
+    """
 
     def __init__(self, part: Any, model: Any, ending: Ending) -> None:
         self._part = part

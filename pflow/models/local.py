@@ -265,7 +265,7 @@ def _load_with_state(path: str, messages: list[dict[str, str]]) -> Any:
     """Load the engine in the state after the system text: from the file of that state, else by reading the text.
 
     The file begins with a digest of the state and of all that it depends on, since the engine ends the process if the
-    state is another model's. Without a system text, a home or room on the disk no state is kept.
+    state is another model's. No state is kept if there is no system text, no home directory or no space on the disk.
     """
     # A whole context takes a gigabyte; repacking the weights takes longer than it saves in one question.
     context = 4096 if sum(len(each["content"].encode("utf-8", "replace")) for each in messages) < 8000 else 0

@@ -39,7 +39,7 @@ _WORDS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight"
 
 @dataclass
 class Literal:
-    """A value, written in a step, of a read or a param; or a member of a list there."""
+    """A value that a step's text gives to a read or a param, or a member of a list that it gives."""
 
     step: WiredStep
     field: Field

@@ -190,7 +190,10 @@ def _input_value(values: dict[str, Any], need: Account) -> str:
 
 
 def _origins(origins: list[Account], values: dict[str, Any]) -> str:
-    """Return a value's origin in words. An input's value, or one that the words would shorten, comes first, whole."""
+    """Return a value's origin in words.
+
+    If it is an input's value, or if the words would shorten it, the whole value precedes them.
+    """
     first, words = origins[0], origins_text(origins)
     if first["from"] == "constant" and isinstance(first["value"], str):
         return clean(first["value"])

@@ -39,8 +39,8 @@ def spawn(
     """Start a program in its own session: without a terminal, since reading from one in the background would stop it.
 
     `files` become its stdin, stdout and stderr; -1 stands for /dev/null. Inheritable files stay open in it, as with any
-    shell. In a run within bounds it is confined to these, unless it `is_ours`. A stranger's program is confined by
-    `restrict`, and inherits no other file that is open for writing. Return its process id. Raises OSError.
+    shell. In a run within bounds it is confined to those bounds, unless it `is_ours`. A stranger's program is confined
+    by `restrict`, and inherits no other file that is open for writing. Return its process id. Raises OSError.
     """
     actions: list[Any] = [
         (os.POSIX_SPAWN_DUP2, fd, n) if fd >= 0 else (os.POSIX_SPAWN_OPEN, n, os.devnull, os.O_RDWR, 0)

@@ -140,7 +140,7 @@ def values_of(run: RecordedRun, trace: Trace) -> WrittenValues | None:
 def store_with(trace: Trace) -> Trace:
     """Return the trace with the known values in its final store: the values it began with, and those its visits wrote.
 
-    A value that differs from its key in type or size is left out: only a part of it was kept.
+    A value is left out if its type or size is not the one recorded for its key: then only a part of it was kept.
     """
     known, values = Document(), trace.get("values") or {}
     injected = (trace["snapshot"] or {}).get("cli_injections", {})
@@ -247,7 +247,7 @@ def _end(visit: TracedVisit, event: Event) -> None:
 
 
 def _keys_in(place: str) -> list[str]:
-    """Return a read's place in a list; for a flag, such as `--prompt (a.b, c)`, the places in its template."""
+    """Return a place as a list of one; for a flag, such as `--prompt (a.b, c)`, return the places in its template."""
     if not place.startswith("--"):
         return [place]
     return list(filter(None, place.partition(" (")[2].removesuffix(")").split(", ")))

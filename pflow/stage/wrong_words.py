@@ -42,7 +42,10 @@ def unknown_flag(word: str, flag: str, fields: Fields, hint: str) -> PflowError:
 
 
 def doubts(flag: str, fields: Fields) -> list[str]:
-    """Return a warning for an open node's flag like a common one. Raises PflowError (2) for one like its own flags."""
+    """Return a warning if an open node's unknown flag resembles a common flag.
+
+    Raises PflowError (2) if it resembles one of the node's own.
+    """
     from pflow.text.naming import did_you_mean, nearest
 
     near = nearest(flag[2:].replace("_", "-"), _flag_names(fields))

@@ -32,7 +32,10 @@ class GivenInputs(RunInputs):
         for name, said in texts.items():
             self.values[name] = FlagValue(inputs[name].flag, inputs[name].type, said, verbatim=True).value
         self.carried = [each.path for each in inputs.values() if each.pipe and each.name in self.values]
-        """The places of inputs for the pipe whose value comes from a flag instead; the pipe then carries them."""
+        """The places of inputs that the pipe would fill but a flag has filled.
+
+        The outgoing pipe then carries these values.
+        """
 
     def put_into(self, document: Document) -> None:
         """Put values and defaults into a store, and fit the store's own values. Raises PflowError (65, 66)."""

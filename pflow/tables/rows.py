@@ -104,7 +104,7 @@ def is_finite(text: str) -> bool:
 
 
 def is_number(text: str) -> bool:
-    """Return True for a number that `read_number` does not falsify: a float, or a whole number of at most 64 bits."""
+    """Return True for a number that `read_number` does not distort: a float, or a whole number of at most 64 bits."""
     return is_int(text) or (is_finite(text) and (abs(float(text)) < _EXACT or not text.lstrip("-").isdecimal()))
 
 

@@ -1,4 +1,4 @@
-"""JSON text from people, models and servers: read strictly, up to a number of values; errors name line and column."""
+"""JSON from people, models and servers, read strictly: the number of values is limited, errors name line and column."""
 
 from __future__ import annotations
 

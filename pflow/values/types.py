@@ -202,8 +202,8 @@ _READERS: dict[str, Any] = {
 def fit(type: Type, value: Any, *, is_input: bool = False) -> Any:
     """Convert a store's value for a read of this type. Raises ValueError naming both if it does not fit.
 
-    The value of an input that a flow declares (`is_input`) may also be a text: it is read like the text of a flag,
-    without a final newline, or for a list split like the items of a batch.
+    The value of an input that a flow declares (`is_input`) may also be a text: it is read like a flag's text,
+    without a final newline; for a list, it is split like the items of a batch.
     """
     if type.name == "list":
         value = items_in(value) if is_input else list_in(value)

@@ -68,7 +68,10 @@ class Agent:
 
 
 def run_agent(agent: Agent, task: AgentTask, calls: Calls) -> AgentReply:
-    """Have an agent do a task, once the budget behind `calls` allows it. Raises PflowError, and keeps its changes."""
+    """Have an agent do a task, once the budget behind `calls` allows it.
+
+    Raises PflowError; the agent's changes stay.
+    """
     _check(agent, task)
     while True:
         most = {"cost": task.max_budget} if task.max_budget else {}

@@ -181,7 +181,7 @@ def not_too_old(rows: Iterable[Row]) -> Iterator[Row]:
 
 
 _PAUSE = 60.0
-"""The seconds to wait at a rate limit whose end is not stated, by GitHub's documentation."""
+"""The seconds that GitHub's documentation says to wait at a rate limit whose end is not stated."""
 _LONGEST = 86_400.0
 
 

@@ -45,10 +45,11 @@ from pflow.text.printable import clean, foreign_line
 
 @dataclass(frozen=True)
 class Comparison:
-    """The nodes that a server's present tools make. `server` is what its file would have then, `before` what it has.
+    """The nodes that a server's present tools make.
 
-    `left_out` names the tools that cannot be nodes, with the reasons. `diff` has the lines of the nodes' files that
-    differ; it is empty if none does.
+    `server` is the record that its file would hold after the change, `before` the one it holds now. `left_out` names
+    the tools that cannot be nodes, with the reasons. `diff` has the lines of the nodes' files that differ; it is empty
+    if none does.
     """
 
     server: Server
