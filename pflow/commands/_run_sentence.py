@@ -5,12 +5,12 @@ is shown and allowed. Other flags are those of pflow run, and of the flow itself
 first, and becomes an input of the flow. The model is told its size, or the keys of a store with their types, never a
 value. -n leaves stdin alone.
 
-Without a terminal it runs only with --yes. That allows the network, and files below this directory that are not
-hidden. Commands, files that are elsewhere, hidden or not known yet, and MCP servers need --allow. While it runs, no
-link leads to other files (77), and nothing of the plan writes pflow's or llm's own files. If the kernel has Landlock
-(Linux 6.2), this holds for commands too; they can still read anywhere, and change modes and times of files that are
-yours. Without Landlock, commands are not confined, and a node of yours that opens files needs --allow=paths, which ends
-the confinement. pflow plan prints the flow without running it.
+Without a terminal it runs only with --yes. That allows the network, and files below this directory that are not hidden.
+Commands, files that are elsewhere, hidden or not known yet, and MCP servers need --allow. While the flow runs, a
+symbolic link that leads outside the allowed files is refused (77), and no step can write pflow's or llm's own files. If
+the kernel has Landlock (Linux 6.2), this holds for commands too; they can still read anywhere, and change modes and
+times of files that are yours. Without Landlock, commands are not confined, and a node of yours that opens files needs
+--allow=paths, which ends the confinement. pflow plan prints the flow without running it.
 
 A plan is in doubt if a file, number, address or quoted text of the sentence is in no step, or if a step has one that is
 not in the sentence. The doubts are shown above the question, and --yes refuses them (77). A flag that gives the value
@@ -67,8 +67,8 @@ def main(words: list[str], closed: list[int]) -> int:
 def check_words(words: list[str]) -> None:
     """Raise PflowError (2), before a model is paid, for words that no planned flow can take.
 
-    They are a bare word, an unknown letter, and a misspelt flag of the command or switch of a run. A flag with a value
-    may belong to the flow, so it is refused only if it differs in one letter from a flag of a run.
+    They are a bare word, an unknown letter, a misspelt flag of this command, or a misspelt switch of pflow run. A flag
+    with a value may belong to the flow, so it is refused only if it differs in one letter from a flag of a run.
     """
     own_items, of_runs = command.spec.fields, {name: own(flag) for name, flag in OF_RUNS.items()}
     switches = {name: field for name, field in of_runs.items() if not metavar(field)}

@@ -5,7 +5,8 @@ kill(1). Running steps, items and programs are ended; finished work is kept. The
 and pflow resume continues it. A later stage of its pipe sees that it failed.
 
 The exit code is 0 when the run has ended, 75 if it does not end within the --timeout, 77 if it is another user's, and 1
-if it is not running. Only the process that holds the run's lock gets the signal, never another that has its number now.
+if it is not running. Only the process that holds the run's lock gets the signal, never a later process with the same
+number.
 
 \b
 pflow run 'shell "sleep 60"' -n -q &

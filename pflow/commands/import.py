@@ -6,12 +6,13 @@ flow inside the flow becomes part of it, because in pocketflow both share one st
 
 Each node gets the name by which pflow finds its class. If pflow does not find the class, stderr says what to do: a
 class in NAME.py in a directory of PFLOW_NODES is a node. A flow keeps a node's params, but not its constructor's
-arguments: a node is refused (65) if it was given others than its defaults, max_retries and wait. So is a Flow with
-methods of its own. Attributes that were set on a node later cause a warning.
+arguments: a node is refused (65) if any constructor argument besides max_retries and wait differs from its default. So
+is a Flow with methods of its own. Attributes that were set on a node later cause a warning.
 
 FILE.sh has pipes of pflow's programs, which run one after the other, each with a store of its own. All but the last
 print nothing (-q), and with several of them the script begins with set -e. NAME=text is filled in, NAME=$1 and
-NAME=${1:-text} become inputs. Anything else in the script is refused (2), with its line. pflow run FILE.sh runs it so.
+NAME=${1:-text} become inputs. Anything else in the script is refused (2), with its line. pflow run FILE.sh reads the
+script in the same way and runs it as a flow.
 
 \b
 pflow export --to=python -o report.py examples/report.pflow.json

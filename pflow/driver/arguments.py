@@ -45,20 +45,21 @@ a terminal at once, in a log after a minute and then each minute.
 A budget (--max-calls, --max-tokens-total, --max-cost) holds for a run with its batches, subflows and resumes; each try
 counts, failed ones too. Before a call begins, pflow reserves the most that it may take: its question by its bytes, and
 an answer of --max-tokens, else of the model's own limit, else of 4,096 tokens. If that is more than is left, the call
-waits for those that run; then no call of a model begins, running steps end, and the code is 79. The spending of
-commands is not counted. If a file here has the name of a saved flow or a node, ./NAME is the file.
-FILE.py[:NAME] runs a Flow of pocketflow or pflow as it is: a variable, or what a function returns. The file is
-imported. A Flow with methods of its own, as a BatchFlow, is one step. With -n a node may read stdin itself.
+waits for the calls in flight. If it is still too much, no further call begins, the steps already running finish, and
+the exit code is 79. The spending of commands is not counted. If a file here has the name of a saved flow or a node,
+./NAME is the file. FILE.py[:NAME] runs a Flow of pocketflow or pflow as it is: a variable, or what a function returns.
+The file is imported. A Flow with methods of its own, as a BatchFlow, is one step. With -n a node may read stdin itself.
 
 Pure steps (@flow_safe) are cached: for the same values and the same code, the earlier result is used. --cache caches
-every other step that can be, --no-cache none; a flow can set it for each step. A step is not cached if it reads what it
-cannot name, or writes files: list-files, a conversation. A file counts by its content, a model by its name. Failures
-and answers that were cut off are never cached. --refresh runs the steps and replaces what is cached, --cache=require
-fails with 66 instead of running, and PFLOW_CACHE=off overrides them all; --cache=require then fails with 78. pflow why
-says what changed.
+every other step that can be, --no-cache none; a flow can set it for each step. A step is not cached if pflow cannot
+tell beforehand what it will read (list-files, a conversation), or if it writes files. A file counts by its content, a
+model by its name. Failures and answers that were cut off are never cached. --refresh runs the steps and replaces what
+is cached, --cache=require fails with 66 instead of running, and PFLOW_CACHE=off overrides them all; --cache=require
+then fails with 78. pflow why says what changed.
 
-For --if-running, a flow is its file, whatever its flags; without a file it is its text in this directory. The
-programs of a killed run count as that run while they run. With wait, --timeout limits the waiting, then the run.
+For --if-running, two runs are of the same flow if they run the same file, with any flags. A flow without a file is
+identified by its text and the current directory. While programs that a killed run started are still running, that run
+counts as running. With wait, --timeout limits the waiting, then the run.
 
 \b
 pflow run 'read-file --path=examples/notes.txt => write-file --path=copy.txt'
@@ -87,7 +88,7 @@ def split(words: list[str]) -> tuple[list[str], list[str]]:
 
 
 def split_flow(words: list[str], own: Fields, before: int = 0) -> tuple[list[str], list[str]]:
-    """Split a command's words: return its `own` flags with its first `before` bare words, and the words of the flow.
+    """Split a command's words: return its `own` flags with at most `before` bare words, and the words of the flow.
 
     The command's flags may stand before several steps, on either side of a flow in one word, and among the flags of a
     single step.
@@ -107,7 +108,10 @@ def split_flow(words: list[str], own: Fields, before: int = 0) -> tuple[list[str
 
 
 def leading(words: list[str], own: Fields, before: int = 0) -> tuple[list[str], list[str], bool]:
-    """Return the flags and `before` bare words that precede a flow, the flow's words, and True if `--` parts them."""
+    """Return the flags and at most `before` bare words that precede a flow, then the flow's words.
+
+    The third value is True if `--` separates the two.
+    """
     kept = list[str]()
     for _, group in groups(words, own):
         if group[0] == "--":
@@ -120,7 +124,10 @@ def leading(words: list[str], own: Fields, before: int = 0) -> tuple[list[str], 
 
 
 def separators(words: list[str]) -> list[int]:
-    """Return the indices of the separators. A separator between a flag and another flag, or the end, is a value."""
+    """Return the indices of the separators.
+
+    A separator that follows a flag and is followed by another flag, or by nothing, is that first flag's value.
+    """
     return [at for at, word in enumerate(words) if separates(word) and not _is_value(words, at)]
 
 
@@ -194,7 +201,7 @@ def spec_of_run(wired: WiredFlow | None = None) -> CommandSpec:
 
 
 def flags_of_runs(without: Container[str] = ()) -> list[Field]:
-    """Return the flags of `pflow run` itself, except those `without`."""
+    """Return the flags of `pflow run` itself, except those that `without` names."""
     flags = [flag for name, flag in OWN.items() if not flag.refused and name not in without]
     return [flag.but(doc=flag.doc.replace("the node", "the run")) for flag in flags]
 

@@ -1,4 +1,4 @@
-"""A shell script: `pflow-NODE` programs in a pipe, for flows that are one line of steps; `pflow run` does a batch."""
+"""A shell script: `pflow-NODE` programs in a pipe, for one line of steps; a step with a batch becomes `pflow run`."""
 
 from pflow import __version__
 from pflow.binding.sources import PathSource
