@@ -47,6 +47,16 @@ def recursion_limit():
     sys.setrecursionlimit(limit)
 
 
+@pytest.fixture(autouse=True)
+def kept_environment():
+    """What is tested sets variables itself (PFLOW_NODE, PFLOW_BROKER); the next test begins without them."""
+    before = dict(os.environ)
+    yield
+    if before != os.environ:
+        os.environ.clear()
+        os.environ.update(before)
+
+
 @pytest.fixture
 def assert_screen(request):
     """Holds a text to a file of screens/ beside the test; --renew writes the file."""

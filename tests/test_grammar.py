@@ -376,7 +376,7 @@ WITH_JSON = [each.name[6:] for each in PROGRAMS if each.name.startswith("pflow "
 
 @pytest.mark.parametrize("name", [name for name in WITH_JSON if name not in _dispatch._RUNS])
 def test_a_command_with_json_tells_its_error_in_json(name, capfd, monkeypatch):
-    monkeypatch.setattr(_command, "begun", set())
+    monkeypatch.setattr(_command, "written_to", set())
     error = PflowError("cannot take --zzz: no such flag", exit=USAGE)
     assert _dispatch._fail([name, "--json", "--zzz"], error) == USAGE
     assert json.loads(capfd.readouterr().out)["error"]["message"] == error.message
