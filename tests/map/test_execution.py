@@ -90,7 +90,7 @@ def test_items_that_failed_in_a_map_before_count_too():
     noted = []
     items = SimpleNamespace(check_end=lambda: None, is_stdin=False, before=SimpleNamespace(header={"failed": 3}))
     execution = SimpleNamespace(
-        map=SimpleNamespace(is_resumed=False, items=items), again="pflow resume ID", run_id="ID",
+        map=SimpleNamespace(is_resumed=False, items=items), resume_command="pflow resume ID", run_id="ID",
         output=SimpleNamespace(note_failed=noted.append),
     )  # fmt: skip
     loop, progress = SimpleNamespace(causes=list, stopped=None, ledger=SimpleNamespace(changed=0)), SimpleNamespace
