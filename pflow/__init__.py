@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence as Sequence
     from typing import Any as Any
     from typing import NoReturn as NoReturn
-else:  # for annotations alone, which nobody evaluates
+else:  # for annotations alone, which are never evaluated
     Any = Callable = Collection = Container = Coroutine = Iterable = Iterator = None
     Mapping = MutableMapping = NoReturn = Sequence = None
 

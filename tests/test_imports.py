@@ -16,35 +16,10 @@ import pflow
 
 PACKAGE = Path(pflow.__file__).parent
 LAYERS = [
-    *(
-        "errors",
-        "text",
-        "values",
-        "files",
-        "terminal",
-        "process",
-        "interface",
-        "tables",
-        "web",
-        "binding",
-        "node",
-    ),
-    *(
-        "catalog",
-        "help",
-        "cache",
-        "stage",
-        "flow",
-        "explain",
-        "export",
-        "record",
-        "models",
-        "kit",
-        "saved_flows",
-        "mcp",
-    ),
-    *("engine", "driver", "map", "page", "plan", "conformance", "packs", "completion", "setup", "store_commands"),
-    *("commands", "__main__"),
+    *("errors", "text", "values", "files", "terminal", "process", "interface", "tables", "web", "binding", "node"),
+    *("catalog", "help", "cache", "stage", "flow", "explain", "export", "record", "models", "kit", "saved_flows"),
+    *("mcp", "engine", "driver", "map", "page", "plan", "conformance", "packs", "completion", "setup"),
+    *("store_commands", "commands", "__main__"),
 ]
 """What ARCHITECTURE.md draws: each imports from itself and from those before it."""
 
@@ -52,19 +27,7 @@ LOOSE = {"errors", "node", "__main__"}
 """The modules at the top: all others are in a room."""
 
 LEAN = (
-    *(
-        "errors",
-        "text",
-        "values",
-        "files",
-        "terminal",
-        "process",
-        "interface",
-        "binding",
-        "node",
-        "catalog",
-        "help",
-    ),
+    *("errors", "text", "values", "files", "terminal", "process", "interface", "binding", "node", "catalog", "help"),
     *("stage", "nodes"),
 )
 """What a stage may load."""

@@ -266,7 +266,7 @@ class Binding:
             for source in filter(None, (named, found)):
                 yield from _secrets_in(source, store)
             value = self.params.get(field.name)
-            if field.required or value != field.default:  # everybody can read a default in the help, so it is no secret
+            if field.required or value != field.default:  # the help shows defaults, so a default is not secret
                 yield value
 
     def origins(self, view: NodeStore, store: Any) -> Places:

@@ -286,7 +286,7 @@ def _is_file(found: NodeType) -> bool:
         return stat.S_ISREG(found.status.st_mode)
     except FileNotFoundError:
         found.fault = "it is a link to nowhere"
-        return os.path.islink(found.file)  # a file that is no link was removed after the directory was listed
+        return os.path.islink(found.file)  # any other file was removed after the directory was listed
     except OSError as error:
         found.fault = f"it cannot be looked at: {reason_of(error)}"
         return True

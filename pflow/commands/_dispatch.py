@@ -299,7 +299,7 @@ def _is_node_file(file: str) -> bool:
 def is_sentence(text: str) -> bool:
     """Return True if a text is a sentence for a model, which costs money.
 
-    It is no sentence if its first word (after `pflow`) is a misspelt node, or if a flag or a separator follows it.
+    It is not one if its first word (after `pflow`) is a misspelt node, or if a flag or a separator follows that word.
     """
     from pflow.flow.pipe.scan import is_flag_in_text, is_misspelt_step
 

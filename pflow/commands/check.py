@@ -88,7 +88,7 @@ def command(flow: list[str], json: bool, strict: bool, locked: bool, schema: boo
     wired = wire(loaded)
     doubts = [Finding("PF14", (), each, is_warning=True) for each in loaded.warnings]
     if has_small() and any(map(_asks_default, wired.all_steps())):
-        with suppress(PflowError):  # if there is no model, the run reports it
+        with suppress(PflowError):  # the run itself reports a missing model
             identify(None)  # warns if the model was not chosen
     wired.opens_files = wired.flow.catalog.opens_files
     findings = [*doubts, *check(wired), *(drift(wired) if locked else ())]

@@ -205,7 +205,7 @@ def warm_up(warm: Callable[[], None]) -> None:
 
 def is_main_thread() -> bool:
     """Return True in the thread whose time limits and signals raise."""
-    threading = sys.modules.get("threading")  # if nobody has loaded it, this is the only thread
+    threading = sys.modules.get("threading")  # unless it is loaded, this is the only thread
     return not threading or threading.current_thread() is threading.main_thread()
 
 

@@ -184,7 +184,7 @@ _NUMBER = re.compile(r"\s*[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?\
 
 
 class NumberGuard:
-    """A guard of the numbers in a query: the values for SQLite, and functions that refuse values it would falsify.
+    """A guard of the numbers in a query: the values for SQLite, and functions that refuse values it would distort.
 
     `kept` are the columns that stay text even if their values look like numbers.
     """
