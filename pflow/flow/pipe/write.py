@@ -179,9 +179,12 @@ def _draft(wanted: WiredFlow, facts: Facts) -> tuple[FlowSpec, set[str]]:
     """Return a flow without the mappings that compiling makes by itself, and the steps to write with --id."""
     draft, old_steps = copy(wanted.flow), wanted.flow.steps
     draft.steps = [_without_mappings(wanted.steps[step.id]) for step in old_steps]
+    bare = _facts(wire(compile_flow(draft, set())))
     for each in [each for each in wanted.references if is_moved(wanted, each)]:
         step, old = draft.step(each.step), wanted.steps[each.step].step
-        step.batch = step.batch if each.key else old.batch
+        at = str(each.path[0]), "place", str(each.path[1])
+        if each.role == OVER and bare.get(at) != facts[at]:  # else the write goes there without it
+            step.batch = old.batch
         if each.key in old.input_mappings and each.key not in step.inputs:
             step.input_mappings[each.key] = old.input_mappings[each.key]
     apart, made = _keep_places(wanted, facts, draft)

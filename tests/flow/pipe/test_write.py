@@ -307,7 +307,9 @@ def flow_texts(draw):
     return text
 
 
-def step_of(step):
+def step_of(wired):
+    """What a step is, with the places of its writes, whether a mapping says them or a path that reads them."""
+    step = wired.step
     batch = step.batch and (
         bool(step.batch.over),  # by whichever of a place's names
         step.batch.item,
@@ -316,7 +318,7 @@ def step_of(step):
         step.batch.keep_item,
     )
     manner = step.retries, step.wait, step.timeout, step.cache, batch
-    return step.id, step.type, step.inputs, step.params, step.output_mappings, manner
+    return step.id, step.type, step.inputs, step.params, wired.targets, manner
 
 
 @settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
@@ -325,6 +327,9 @@ def step_of(step):
 @example("llm --map-out=usage=out --id=a => llm '--prompt=$A' '--system=$B' --map-out=usage=out --id=b")
 @example("llm --id=a\nllm --map-out=usage=out => many '--rate=$topic' --map-out=score=out --id=b")
 @example("read-file --id=a => write-file '--content=$A' => write-file --each --path=x")
+@example(
+    "many:s0 --map-out=score=out => write-file --each=s0.result --verbatim --id=b => many --map-out=score=out --id=c"
+)
 def test_text_to_flow_to_text_is_a_fixed_point(text):
     try:
         flow = parse_pipe([text])
@@ -335,5 +340,5 @@ def test_text_to_flow_to_text_is_a_fixed_point(text):
         raise
     said = write_pipe(flow)
     again = parse_pipe([said])
-    assert [step_of(each) for each in again.steps] == [step_of(each) for each in flow.steps]
+    assert [*map(step_of, wire(again).steps.values())] == [*map(step_of, wire(flow).steps.values())]
     assert write_pipe(again) == said
