@@ -115,7 +115,11 @@ class Program(Child):
         self.open: set[int] = set()
         theirs: list[int] = []
         self._held = HeldSignals()  # an exception before the child is known would leave it running
-        self._guard = Guard()  # started first, so that the program is never without a guard
+        try:
+            self._guard = Guard()  # started first, so that the program is never without a guard
+        except BaseException:
+            self._held.release()
+            raise
         try:
             files = [self._file(end, theirs) for end in (input, on_stdout, on_stderr)]
             super().__init__(spawn(argv, files, env, directory, restrict=restrict), leads_session=True)

@@ -1,11 +1,13 @@
 """A program that is started: where, what it says, and that all that it has started ends with it."""
 
+import errno
 import os
 import shutil
 import signal
 import subprocess
 import sys
 import time
+from unittest.mock import Mock
 
 import pytest
 
@@ -25,6 +27,7 @@ from pflow.process.children import (
     writers,
 )
 from pflow.process.pool import Pool
+from pflow.process.signals import Deadline, TimedOut
 from pflow.process.worker import end_with_parent
 from tests.nodes.child import in_child
 from tests.process.test_worker import is_running, pids_in, until
@@ -39,6 +42,14 @@ def test_a_program_begins_in_its_directory(tmp_path):
 
 def test_a_program_says_what_it_prints_and_has_no_stdin():
     assert output_of(["/bin/sh", "-c", "cat; echo $WORD; echo no >&2; exit 4"], {"WORD": "é"}) == (4, "é\n", "no\n")
+
+
+def test_a_program_that_does_not_start_holds_no_signals(monkeypatch):
+    monkeypatch.setattr(children, "Guard", Mock(side_effect=OSError(errno.EMFILE, "too many open files")))
+    with pytest.raises(OSError, match="too many"):
+        run(["true"], on_stdout=print, on_stderr=print)
+    with pytest.raises(TimedOut), Deadline(0.01):
+        time.sleep(30)
 
 
 def test_several_programs_end_with_all_that_they_started_stopped_or_not(marks):

@@ -33,6 +33,7 @@ from pflow.process.signals import (
     time_left,
     warm_up,
 )
+from tests.process.test_worker import until
 from tests.stage.ends import end_of
 from tests.stage.running import run_node
 
@@ -180,8 +181,10 @@ def test_a_time_limit_ends_its_block_though_the_work_drops_or_changes_the_except
 def test_what_comes_while_signals_are_held_is_raised_at_release(act):
     with Deadline(1000):
         held = HeldSignals()
+        came = []
+        held.notify(lambda: came.append("one"))
         act()
-        wait(0.02)
+        until(lambda: came)
         with pytest.raises(Interrupted):
             held.release()
 
