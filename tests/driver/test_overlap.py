@@ -59,6 +59,8 @@ def racer(flow, how):
             os.write(answers, b"2")
         finally:
             os._exit(0)
+    for fd in (theirs, answers):  # so that a racer which fails is read as one that has ended
+        os.close(fd)
     return pid, to, back
 
 
