@@ -74,12 +74,12 @@ def test_the_limit_is_the_most_that_an_input_may_have(tmp_path, limit):
 def test_a_pipe_that_another_process_made_non_blocking_is_waited_for():
     out, into = os.pipe()
     os.set_blocking(out, False)
-    if os.fork() == 0:
+    if (pid := os.fork()) == 0:
         os.read(os.open("/dev/null", os.O_RDONLY), 1)
         os.write(into, b"late")
         os._exit(0)
     assert read_part(out, 3) == b"lat"
-    os.wait()
+    os.waitpid(pid, 0)
     os.close(out)
     os.close(into)
 
