@@ -63,7 +63,7 @@ def interface_of(node: type) -> Interface:
     """Return the interface in a node class's docstring, parsed once; if there is none, infer it from the code.
 
     In pflow's own nodes, and in nodes with a secret, a line that does not parse raises PflowError with file and line.
-    In other nodes, it makes the docstring prose: the interface is open, and `fault` says why.
+    In other nodes, the docstring then counts as prose: the interface is open, and its `fault` says why.
     """
     interface = declared_interface(node)
     if interface.open and "_pflow_shown" not in node.__dict__:
@@ -139,8 +139,9 @@ class Default:
 class Node(pocketflow.Node):  # type: ignore[misc,unused-ignore]
     """A pocketflow.Node that runs unchanged under plain pocketflow with a plain dict.
 
-    `params` holds the default of every declared param, overridden by `set_params`; a pocketflow Flow, which hands every
-    node its own params, removes none. A param with the name of a read supplies it if the dict lacks that key.
+    `params` holds the default of every declared param, and `set_params` overrides some. A pocketflow Flow, which sets
+    its own params on every node, removes no default. A param with the name of a read supplies it if the dict lacks that
+    key.
     """
 
     version = "1.0.0"
@@ -182,7 +183,7 @@ class Node(pocketflow.Node):  # type: ignore[misc,unused-ignore]
 
     @Default
     def calls(self) -> Any:
-        """The calls of models of this visit (pflow.values.usage.Calls): a run hands in those that its budget limits."""
+        """The calls of models so far, and the gate that may limit them (pflow.values.usage.Calls). A run sets it."""
         from pflow.values.usage import Calls
 
         return Calls()

@@ -78,7 +78,10 @@ class FlagValue:
 def unfilled(
     field: Field, interface: Interface, text: Any, is_there: Callable[[Path], bool]
 ) -> Iterator[tuple[str, str]]:
-    """Yield a warning and its remedy for each reference in a `[verbatim]` value to a value that exists."""
+    """Yield a warning and its remedy for each `$name` of an existing value in a `[verbatim]` text.
+
+    Such a text is not a template, so no name in it is ever filled.
+    """
     if "verbatim" not in field.marks:
         return
     from pflow.values.templates import Bare, unfilled_references
@@ -172,7 +175,7 @@ class BoundField:
         self.exact = _EXACT.get(self.type.name)
         self.is_input = field is not None and field.is_declared
         self.places: dict[tuple[Path, ...], tuple[str, ...]] = {}
-        """The places that a value came from, as text, by their paths."""
+        """The texts of the places that a value came from, cached by the paths of these places."""
         if isinstance(source, Constant):
             # A mapping without a reference is still a template, in which $$ is a dollar.
             fixed = (

@@ -19,8 +19,9 @@ from pflow.values.types import Type
 
 if TYPE_CHECKING:
     Facts = dict[str, Any]
-    """The record of a part: its kind, name and digest; a value's type and size; for the node's name and version, the
-    value; for a path, the digest of the path (`path`) and of its `files`, both of which `digest` covers.
+    """The record of a part: its kind, name and digest, and the type and size of its value. The parts for the node's
+    name and version have the `value` instead. A part with paths also has the digest of its value (`path`) and the
+    digests of the `files`; its `digest` covers both.
     """
     Value = Callable[[Facts], Any]
     """Returns the value of a part if it is known, else `...`."""
@@ -175,7 +176,7 @@ def _ask(name: str, node: Any, reads: dict[str, Any]) -> dict[str, Any]:
 
 
 def _counted(path: str) -> str:
-    """Return a path relative to the working directory, as it counts in a key."""
+    """Return a path as a key has it: an absolute path becomes "/" and the path relative to the working directory."""
     is_full = os.path.isabs(path)  # relative, so that a project may move; unchanged if the directory was removed
     return result_of(lambda: "/" + os.path.relpath(path), otherwise=path) if is_full else path
 

@@ -71,9 +71,9 @@ pflow run shell --command='uname -s' :: write-file --path=name.txt
 def split(words: list[str]) -> tuple[list[str], list[str]]:
     """Return the words of the flow, and the flags beside it.
 
-    The words have one of three forms: one word for the flow, with flags on both sides; a step and its flags, with ours
-    among them; or several steps with separators (`a :: b`). In the last form the flags before the first word are ours,
-    and so are stream flags in the first and the last step.
+    The words have one of three forms: one word for the flow, with flags on both sides; a step and its flags, with flags
+    of `pflow run` among them; or several steps with separators (`a :: b`). In the last form, the flags before the first
+    step are those of `pflow run`, and so are stream flags in the first and the last step.
     """
     flags, rest, _ = leading(words, OWN)
     if separators(rest):
@@ -186,7 +186,7 @@ class RunFlags:
 
     @property
     def limits(self) -> dict[str, float]:
-        """The limits of the budget, by amount."""
+        """The limits of the budget, by the name of the amount: calls, tokens or cost."""
         return {name: limit for name, flag in BUDGET.items() if (limit := getattr(self, flag)) is not None}
 
 

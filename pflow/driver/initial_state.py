@@ -34,10 +34,11 @@ if TYPE_CHECKING:
 
     Record = dict[str, Any]
     """The first record of a journal: store {kind, header, keys (all, in their order), values (of keys with a secret),
-    own}, texts (the JSON of all other keys, byte for byte as it was piped), inputs {values, params, data}, environment
-    (the variables that set params), secrets (digests by variable), flags, place {directory, flow_directory, file,
-    script}, and the Facts; bounds: the seal of the run's bounds; sealed: the path and the digest of each secret, with
-    null in its place; key: a digest by which a change of the user's key is noticed.
+    own (the members of a user's own JSON object)}, texts (the JSON of all other keys, byte for byte as it was piped),
+    inputs {values, params, data}, environment (the variables that set params), secrets (digests by variable), flags,
+    place {directory, flow_directory, file, confined}, and the Facts; bounds: a keyed digest of the run and of
+    `confined`; sealed: the path and the digest of each value with a secret, which is null or empty in the record; key:
+    a digest by which a resume notices that the user's key has changed.
     """
 
 _INPUTS = ("values", "params", "data")
@@ -58,7 +59,7 @@ class InitialState:
         self.secrets = secrets
         self.ir = flow_to_ir(self.wired.flow)
         self.place = place_of(self.wired.flow)
-        for step in self.wired.all_steps():  # before an address with a key in it is written to the disk
+        for step in self.wired.all_steps():  # refuse an address with a key in it before it is written to the disk
             if field := step.interface.params.get("model"):
                 given = inputs.params.get(step.id, {}).get("model"), os.environ.get(field.env)
                 check_keyless(*given, step.step.params.get("model"))
@@ -201,9 +202,10 @@ def restore_environment(record: Record) -> None:
 
 
 def restore_flow(directory: str, place: Mapping[str, Any], text: str = "") -> FlowSpec:
-    """Return a run's flow, with the paths of its `place`. Raises PflowError (66, 65 if damaged).
+    """Return a run's flow from `text`, else from the run's `directory`. Raises PflowError (66, 65 if damaged).
 
-    It is read in the run's directory unless `text` has it. A flow in Python is loaded from its own file again.
+    `place` has the flow's file, and the directory that relative paths in the flow start from. A flow in Python is
+    loaded from its own file again.
     """
     if python_source(os.fsdecode(place["file"])):
         return load_named([os.fsdecode(place["file"])], is_run_here=True)

@@ -21,8 +21,8 @@ PERIOD = 60.0
 class BatchProgress:
     """The progress of one batch.
 
-    `count` is the number of its items, if known, of which an earlier part of the run did `before`. `said` is the time
-    of the last line about the batch, `label` the step's number and name.
+    `count` is the number of its items, if known, and `before` the number that an earlier part of the run did. `said` is
+    the time of the last line about the batch, `label` the step's number and name.
     """
 
     def __init__(self, step: str, count: int | None, now: float, before: int) -> None:
@@ -50,7 +50,7 @@ class BatchProgress:
         return None if self.count is None or not rate or self.done >= self.count else (self.count - self.done) / rate
 
     def rate(self, now: float) -> float:
-        """Return the number of items that end in a second."""
+        """Return the number of items that end per second."""
         return (self.done - self.before) / max(now - self.begun, 1e-9)
 
 

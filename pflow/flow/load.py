@@ -97,7 +97,7 @@ def _parse(text: str) -> Any:
     rest = text[end:].lstrip(WHITESPACE)
     if rest:
         raise ScanError("the JSON ends before this", len(text) - len(rest))
-    if is_deeper(value, LEVELS):  # what walks a document recurses, and Python ends that at 1,000 calls
+    if is_deeper(value, LEVELS):  # pflow walks a document by recursion, which Python ends at 1,000 calls
         raise ValueError(f"it is nested more than {LEVELS} levels deep")
     data = text.encode()
     return decode(data) if '$bytes"' in text or "\\u" in text else value
@@ -142,7 +142,8 @@ def set_file(flow: FlowSpec, file: str, name: str) -> None:
 def _run_file(file: str) -> Any:
     """Run a Python file as if it were imported from its own directory, and return its module.
 
-    pocketflow's own `run` is replaced meanwhile: it has no hook, and the classes of the file derive from its classes.
+    Meanwhile refuse_to_run replaces the `run` of pocketflow's classes, from which the file's classes derive: pocketflow
+    has no hook for this.
     """
     from pflow.catalog.registry import load_module
     from pflow.node import pocketflow
@@ -164,7 +165,9 @@ def refuse_to_run(flow: Any, shared: Any = None) -> NoReturn:
 
 
 def _flow_in(module: Any, name: str, file: str) -> Any:
-    """Return the Flow of a name. Without a name, return the only one outside of others, or call the only maker.
+    """Return the Flow of a name. Without a name, return the only Flow that is not inside another one.
+
+    If no variable is a Flow, call the only function that makes one.
 
     Raises PflowError: 66 if there is none, 2 if there are several, 65 if the name stands for something else.
     """

@@ -94,7 +94,10 @@ class WiredStep:
         return any("model" in each.interface.params for each in inside)
 
     def most_visits(self, flow: FlowSpec) -> int:
-        """Return how often a loop may lead to the step: as it or its flow says, else less often if it asks a model."""
+        """Return how often a loop may lead to the step: as the step or the flow says, else a default.
+
+        The default is lower for a step that asks a model.
+        """
         return self.step.max_visits or flow.max_visits or (MODEL_VISITS if self.asks_model else MAX_VISITS)
 
     @property
@@ -156,7 +159,7 @@ class WiredStep:
         """Return the place in the store that a write goes to."""
         if key in self.targets:
             return self.targets[key]
-        # The visit fills in the template, which gives a path.
+        # If `output_key` is a template, `key` is its value in this visit, which may be a path.
         is_named = "$" in str(self.step.params.get(OUTPUT_KEY, ""))
         return (*self.targets.get(REST, ()), *(named_place(key) if is_named else (key,)))
 
@@ -279,7 +282,10 @@ class WiredFlow:
         return left
 
     def is_given_by_pipe(self, input: FlowInput) -> bool:
-        """Return True if an input needs no flag when data comes by pipe, which fills one read if it is undeclared."""
+        """Return True if an input needs no flag when data comes by pipe.
+
+        The pipe fills a declared input that takes it, but only one of the reads of an undeclared input.
+        """
         is_first = self.first_read in input.readers
         return input.pipe or (is_first and not self.left_by_pipe(input, self.first_read).required)
 
@@ -353,7 +359,7 @@ class WiredFlow:
         return self.type_of(found[0]) if len(found) == 1 else Type("any")
 
     def led_by_data(self, id: str, key: str) -> str:
-        """Return which part of a path or URL data chooses because the value begins with it: DIRECTORY, HOST or "".
+        """Return DIRECTORY or HOST if a path or URL begins with data, which then chooses that part of it; else "".
 
         Data is a write of a step, an item or stdin, but not an input, which a person gives.
         """

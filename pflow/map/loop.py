@@ -34,7 +34,7 @@ from pflow.process.loop import ItemLoop, TooLate, WorkItem, written_before
 from pflow.values.jsontext import text_of
 
 TRIES = 3
-"""The most tries of a failing item in a map and all its resumes, and of an item whose process dies in one map."""
+"""The most tries: of a failing item, in a map and all its resumes; of an item whose process dies, in each of these."""
 
 
 _VARIES = re.compile(r"'[^']*'|(line|column|item|byte) \d+")
@@ -122,7 +122,7 @@ class MapLoop(ItemLoop):
         self._causes: dict[tuple[bool, str], tuple[int, str]] = {}
 
     def answer(self, name: str, question: Any, reply: Callable[[Any], None]) -> None:
-        """Answer what the flow of an item asks (ItemFlow.run), or its Calls, at once or later."""
+        """Answer, at once or later, a question of an item's flow (ItemFlow.run) or of its Calls."""
         if name == "start":
             self.start(question)
             reply(None)
@@ -193,7 +193,7 @@ class MapLoop(ItemLoop):
             result = unfinished(status, result.exit, result.message)
         if result["status"] == TODO:
             self.stop(self.limiter.stopped or PflowError(result["error"], exit=result["exit"]), at_once=False)
-            self.ledger.add_usage(result["usage"])  # its first calls were made, although it stays to do
+            self.ledger.add_usage(result["usage"])  # its first calls were made, although the item is not done
             self.progress.usage.add(result["usage"])
             return
         for file in result.pop("claims", ()):  # a cluster's worker claims files only with its result

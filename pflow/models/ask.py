@@ -118,7 +118,8 @@ def ask(conversation: Conversation, request: ModelRequest, emit: Callable[[str],
         conversation.responses, conversation.loaded_messages = [*before[0]], before[1]
         response = _prepare(conversation, model, request, schema)
         try:
-            with call_of(request.calls, model, response.prompt) as call:  # drops a refusal in a map: then ask again
+            # In a map, the call suppresses a refusal by the provider, and the loop asks again.
+            with call_of(request.calls, model, response.prompt) as call:
                 answer = _answer(response, model, ending, request, schema, emit)
                 call.usage = answer_members(answer.usage)
                 used.add(call.usage)

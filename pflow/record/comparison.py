@@ -176,7 +176,7 @@ def compare_traces(one: Trace, other: Trace) -> dict[str, Any]:
 
 
 def _by_name(visits: list[TracedVisit]) -> dict[tuple[str, int], TracedVisit]:
-    """Return the visits by step, with the item of the batch around it, and the step's first, second … visit."""
+    """Return each visit by its step (with the item, if in a batch) and by its number among the visits of that name."""
     found: dict[tuple[str, int], TracedVisit] = {}
     counts: dict[str, int] = {}
     for each in visits:

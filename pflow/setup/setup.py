@@ -1,4 +1,4 @@
-"""`pflow setup`: install man pages and completions below a prefix, keep a list of them there, and remove them by it."""
+"""`pflow setup`: install man pages and completions below a prefix, list them there, and remove what is listed."""
 
 import json
 import os

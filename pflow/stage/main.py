@@ -82,7 +82,7 @@ def leave(code: int) -> NoReturn:
         sys.stdout,
         sys.stderr,
     ):  # not with flush_prints, since its module doubles the time of --version
-        try:  # noqa: SIM105  (its modules take as long)
+        try:  # noqa: SIM105  (contextlib's modules take as long)
             stream.flush()
         except (OSError, AttributeError, ValueError):
             pass  # the reader has left, as `head` does, and the exit code says enough

@@ -1,4 +1,4 @@
-"""The input of a table or a map: text from a file or the pipe, which may be packed or an Excel workbook; its JSON."""
+"""The input of a table or a map: the text, or JSON, of a file or the pipe; it may be packed, or an Excel workbook."""
 
 import csv
 import io
@@ -187,8 +187,9 @@ _NO_RESULT = re.compile(
 def first_sheet(data: bytes, act: str) -> str:
     """Return the first sheet that is not empty as CSV, without its empty rows and columns.
 
-    The delimiter is UNIT, and each cell is in quotes. openpyxl reads row by row, so that no far cell fills the memory.
-    Raises PflowError, which begins with `act`: 65 for a damaged workbook and for a bomb, 78 without openpyxl.
+    The delimiter is UNIT, and each cell is in quotes. openpyxl reads row by row, so that a cell far from the others
+    does not fill the memory. Raises PflowError, which begins with `act`: 65 for a damaged workbook and for a bomb, 78
+    without openpyxl.
     """
     with needs(f"{act}: it is an Excel workbook", "openpyxl", "xlsx"):
         from openpyxl import load_workbook

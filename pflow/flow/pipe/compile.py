@@ -39,10 +39,10 @@ def compile_flow(flow: FlowSpec, apart: set[str]) -> FlowSpec:
 
 
 class _Compiler:
-    """A flow of pipe syntax with its names resolved, and the place of each path after the steps in `moved` have moved.
+    """A flow of pipe syntax with its names resolved. The writes of the steps in `moved` move under the step's id.
 
-    `places` has the new places of each step's paths; `fed` has the steps that take what the pipe carries, with its
-    writers.
+    `places` has the new places to which each step's paths then lead. `fed` has the steps that take what the pipe
+    carries, with its writers.
     """
 
     def __init__(self, flow: WiredFlow, apart: set[str]) -> None:
@@ -107,7 +107,10 @@ class _Compiler:
         return (key,) if writer == STDIN else self._place_of_key(self.flow.steps[writer], key)
 
     def _feeders(self, step: WiredStep) -> list[str]:
-        """Return the writers of the value that a step takes from the pipe; none if it takes or may get nothing."""
+        """Return the writers of the value that a step takes from the pipe; an empty list if it takes none.
+
+        An optional read takes none if the pipe carries nothing on some path to the step.
+        """
         read, carriers = step.interface.pipe_read, self.carriers[step.id]
         if read is None or step.step.takes_pipe_apart or step.step.is_unfed or step.step.fills(read.name):
             return []
@@ -139,7 +142,7 @@ class _Compiler:
                 raise PflowError(what, hint=reference.remedy, exit=USAGE)
 
     def guess(self) -> None:
-        """Take an unknown `$name` right after a step for that step's `[pipe]` write, if nothing else takes that write.
+        """Read an unknown `$name` as the `[pipe]` write of the step right before, if nothing else takes that write.
 
         If the name ends with the key, as `$code_report` for `report`, the template takes the write even from the step's
         own `[pipe]` read.
@@ -231,7 +234,7 @@ class _Compiler:
         return step
 
     def _over(self, wired: WiredStep, written: str) -> str:
-        """Return the path that a batch runs over; "" if no single path is known."""
+        """Return the path that a batch runs over: the only place that it may mean, else the path as written."""
         if written:
             places = self.overs.get(wired.id, ())
         else:
@@ -239,7 +242,10 @@ class _Compiler:
         return path_text(places[0]) if len(places) == 1 else written
 
     def _as_mapping(self, step: WiredStep, field: Field | None, value: Any) -> str | list[str] | None:
-        """Return a mapping for a flag with a reference, if no stage would store the flag or it means several writes."""
+        """Return the mapping that replaces a flag with a reference; None if the flag stays.
+
+        A flag that a stage would store stays, unless its reference means several writes.
+        """
         if field is None or not can_be_mapping(field, value):
             return None
         if not (field.is_textual and is_reference(value)):

@@ -147,7 +147,7 @@ def _shown(ends: Any) -> str:
 
 
 def _is_flag(step: WiredStep, key: str) -> bool:
-    """Return True if a param acts like the flag of a read that the store neither gives nor keeps."""
+    """Return True if a param acts like the flag of a read that is neither taken from the store nor kept in it."""
     read = step.interface.reads.get(key)
     is_alone = key in step.step.params.keys() - {*step.step.inputs, *step.step.input_mappings, *step.interface.params}
     return is_alone and read is not None and "explicit" in read.marks and not read.is_stored
@@ -183,7 +183,7 @@ def _draft(wanted: WiredFlow, facts: Facts) -> tuple[FlowSpec, set[str]]:
     for each in [each for each in wanted.references if is_moved(wanted, each)]:
         step, old = draft.step(each.step), wanted.steps[each.step].step
         at = str(each.path[0]), "place", str(each.path[1])
-        if each.role == OVER and bare.get(at) != facts[at]:  # else the write goes there without it
+        if each.role == OVER and bare.get(at) != facts[at]:  # only this reference moves the write to its place
             step.batch = old.batch
         if each.key in old.input_mappings and each.key not in step.inputs:
             step.input_mappings[each.key] = old.input_mappings[each.key]
@@ -198,7 +198,7 @@ def _draft(wanted: WiredFlow, facts: Facts) -> tuple[FlowSpec, set[str]]:
             if key in step.inputs or (key not in step.input_mappings and made.get(at) == facts[at]):
                 continue
             is_from_step = any(each.writes for each in wanted.references_to(step.id, key))
-            # Given as a flag, the value is not taken by other reads.
+            # A flag that takes what the pipe carries keeps it from the step's [pipe] read; a mapping does not.
             is_flag = is_from_step or _is_unknown_beside(wanted, step, source)
             if is_flag and isinstance(source, str) and _has_flag(reads.get(key)):
                 step.inputs[key] = reference_text(parse_path(source))
@@ -258,7 +258,10 @@ def _is_unknown_beside(wanted: WiredFlow, step: Step, source: str | list[str]) -
 
 
 def _without_mappings(wired: WiredStep) -> Step:
-    """Return a step with template mappings as flags, and without other mappings and those of keys to its id."""
+    """Return a step with template mappings as flags, and without the other mappings of reads and the batch's path.
+
+    A template mapping stays if the store would keep the flag. A mapping of a write stays unless it leads to ID.KEY.
+    """
     step, bare = wired.step, copy(wired.step)
     flags = {key: value for key, value in step.params.items() if _is_flag(wired, key)}
     bare.params = {key: value for key, value in step.params.items() if key not in flags and not only_binds(wired, key)}

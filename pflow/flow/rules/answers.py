@@ -21,8 +21,8 @@ ONLY_GIVES = {"network", "reads files"}
 class Dropped:
     """An answer that nothing uses, and the nearest read that could take it: `field` of the step `reader`.
 
-    `writers` are the last steps before the reader, on each path to it. `older` are the steps whose write the read takes
-    instead, if any.
+    `writers` are the steps that write it: on each path to the reader, the last one. `older` are the steps whose write
+    the read takes instead, if any.
     """
 
     def __init__(self, reader: str, field: Field, older: list[str]) -> None:
@@ -183,8 +183,8 @@ def mapping_of(flow: WiredFlow, id: str, key: str, source: str | list[str]) -> s
 def passed_over(flow: WiredFlow, given: Collection[str] | None = None) -> Iterator[Finding]:
     """Yield a finding for each answer that only a soft mapping takes, if the store has a key of the read's own name.
 
-    Before a run, the known keys of the store are those of earlier steps and of required inputs. When a run has its
-    values, `given` has its other keys.
+    Without `given`, before a run, the known keys are those of earlier steps and of declared inputs that always have a
+    value. At a run, `given` has the keys of its store and inputs, and only the findings that these add are yielded.
     """
     soft = {(id, key): set[str]() for id, wired in flow.steps.items() for key in wired.step.soft or ()}
     """The steps whose answers each soft mapping takes."""
