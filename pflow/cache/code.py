@@ -77,7 +77,7 @@ def _of_flow(node_type: NodeType) -> Code:
     from pflow.values.fast_json import write_json
 
     parts = {}
-    if node_type.file:  # a flow inside a step has no file: the file around it has its text
+    if node_type.file:  # a flow inside a step has no file: the outer flow's file contains its text
         with open(node_type.file, "rb") as file:
             layout = write_json(decode(file.read()), sort=True)
         parts[os.path.basename(node_type.file)] = digest_of(decode(layout.encode()))

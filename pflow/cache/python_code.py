@@ -1,4 +1,4 @@
-"""The code that a Python file runs: the file, its project's modules, both without comments, and distributions.
+"""The code that a Python file runs: file and project modules, without comments, and the versions of distributions.
 
 The project is the file's own directory, and every module that is neither in the standard library nor installed.
 """
@@ -31,7 +31,7 @@ _DYNAMIC = _FOLLOWED | {
     *("spec_from_file_location", "SourceFileLoader", "exec_module", "load_module", "run_path", "run_module"),
     *("load_node", "walk_packages", "iter_modules", "entry_points"),
 }
-"""Names with which code imports modules that only a run knows, unless the argument is a literal."""
+"""Functions that import a module known only at run time; a call of one in `_FOLLOWED` may name it in a literal."""
 _INSTALLED = ("site-packages", "dist-packages")
 _distributions = cache(packages_distributions)
 _STANDARD = {os.path.realpath(sysconfig.get_path(name)) for name in ("stdlib", "platstdlib")}
@@ -68,7 +68,7 @@ class PythonCode:
 
     def _read(self, file: str, package: str, root: str) -> None:
         top = os.path.relpath(file, root).removesuffix(".py").split(os.sep)[0]
-        if _is_installed(file) and top in _distributions():  # a directory of nodes in site-packages belongs to none
+        if _is_installed(file) and top in _distributions():  # nodes in site-packages may be in no distribution
             self._add_distribution(top)
         else:
             self._add_source(os.path.basename(file), file, package)
@@ -162,7 +162,7 @@ class PythonCode:
 
 
 def _elsewhere(top: str) -> list[list[str]]:
-    """Find a module through the finder of an installed package, which editable installations have."""
+    """Find a module with Python's import finders, to which editable installations add their own."""
     spec = result_of(find_spec, top, of=(ImportError, ValueError), otherwise=None)
     return [[spec.origin]] if spec is not None and spec.origin and os.path.isfile(spec.origin) else []
 

@@ -25,9 +25,9 @@ _SHORT = 12
 class Pack:
     """A pinned pack.
 
-    `address` is a URL or path without tag and directory. `asked` is the tag, branch or commit in the address, or empty;
-    `directory` is the one in it, or empty. `commit` is the whole hash, empty for a copied directory; `tree` is the
-    digest of all files. `files` maps each path to its `digest` and, for a node or flow, to what it `declares`.
+    `address` is a URL or path without `@TAG` and `#DIR`. `asked` is that tag, branch or commit, and `directory` that
+    directory; each may be empty. `commit` is the whole hash, empty for a copied directory; `tree` is the digest of all
+    files. `files` maps each path to its `digest` and, for a node or flow, to what it `declares`.
     """
 
     __slots__ = ("address", "asked", "commit", "directory", "files", "folder", "name", "tree")
@@ -52,7 +52,7 @@ class Pack:
 
     @property
     def about(self) -> dict[str, str]:
-        """Its name, version and address, which the account of each of its nodes and flows shows."""
+        """Its name, version and address, which the descriptions of its nodes and flows show."""
         return {"name": self.name, "version": self.version, "address": self.address}
 
     def paths(self, folder: str) -> list[tuple[str, str]]:
@@ -212,16 +212,14 @@ def faults_of(pack: Pack) -> dict[str, PflowError]:
 _GROUPS = {"[pflow.nodes]": "nodes", "[pflow.flows]": "flows"}
 
 DistributionFiles = tuple[str, str, dict[str, list[tuple[str, str]]]]
-"""A distribution's name and version, and its nodes and flows: for each a name, empty if the file's name is meant, and
-the file.
-"""
+"""A distribution's name and version, and its nodes and flows: a name (empty: the file's name) and a file for each."""
 
 
 def find_distributions() -> list[DistributionFiles]:
     """Return the distributions on sys.path with the entry points `pflow.nodes` and `pflow.flows`. Nothing is imported.
 
-    An entry point names a package, whose files are all nodes or flows. One of `pflow.nodes` may also name a module with
-    one node, which gets the entry's name. An editable distribution needs its files on sys.path too.
+    An entry point names a package, whose files are all nodes or flows. An entry point of `pflow.nodes` may also name a
+    module with one node, which gets the entry point's name. An editable distribution needs its files on sys.path too.
     """
     places = tuple(dict.fromkeys(os.path.abspath(each) for each in sys.path if each))
     found: dict[str, DistributionFiles] = {}

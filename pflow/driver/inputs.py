@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 class RunInputs:
     """The values of a run's inputs.
 
-    `values` has those of the flow's inputs, by name; `params` and `data` have the params and the own data of steps, by
+    `values` has those of the flow's inputs, by name; `params` and `data` have the params and data of single steps, by
     step and name. `origins` has the flag, or the place in the store, that each input came from.
     """
 
@@ -43,7 +43,7 @@ class RunInputs:
         self.piped_path: Path | None = None
         """The path of the input that gets the value from the pipe."""
         self.confined = ""
-        """The bounds of the run (pflow.files.beneath), those of a plan under --yes; empty for none."""
+        """The bounds of the run that is resumed or replayed, as JSON (pflow.files.beneath); else empty."""
         self.planned: list[dict[str, Any]] = []
         """The events of planning the flow, with its usage."""
         self.replayed: Snapshot | None = None
@@ -75,7 +75,7 @@ class RunInputs:
         self.origins[name] = known.flag
         for id, _ in known.readers if is_blank(value) else ():
             self._allow_empty(id)  # a person wrote the empty value, so it is meant
-        known.give(value, {}, self.data)  # `stored` returns the values for the store
+        known.give(value, {}, self.data)  # a value for the store is not put there yet: `stored` returns it
 
     def set_param(self, step: WiredStep, key: str, value: Any) -> None:
         """Set a param of a step, and its copy in the step's param `config`, which some dialects have."""
@@ -96,7 +96,7 @@ class RunInputs:
         known = {**self.wired.places, **self.wired.inputs}
         common = {name: value for name, value in self.values.items() if name not in known or known[name].step is None}
         found = {known[name].path if name in known else (name,): value for name, value in common.items()}
-        # An input comes before a place inside it, which it would overwrite otherwise.
+        # An input goes before the places inside it: written later, it would overwrite them.
         return dict(sorted(found.items(), key=lambda each: len(each[0])))
 
     def stored_by_flags(self) -> dict[Path, Any]:
@@ -104,15 +104,15 @@ class RunInputs:
         return {path: value for path, value in self.stored().items() if path != self.piped_path}
 
     def fill(self, store: Any, values: Mapping[str, Any] | None = None) -> dict[str, dict[str, Any]]:
-        """Put these inputs into the store of a run, then an item's `values`, which replace some, and the defaults.
+        """Put an item's `values` into the store of a run, then these inputs, then the defaults.
 
-        Return the data of single steps.
+        Return the data of single steps, in which the item's values replace others.
         """
         data = {step: dict(given) for step, given in self.data.items()}
         for name, value in (values or {}).items():
             self.wired.inputs[name].give(value, store, data)
         for path, value in self.stored().items():
-            if len(path) > 1:  # into a copy: the object may be shared, and a change inside it is not noticed
+            if len(path) > 1:  # into a copy: others may share the object, and a store notices only a key that is set
                 store[path[0]] = fresh(store[path[0]]) if path[0] in store else {}
             assign(store, path, value)
         self.fit(store, values or ())
@@ -120,7 +120,7 @@ class RunInputs:
         return data
 
     def fit(self, store: Any, items: Collection[str] = ()) -> None:
-        """Convert declared inputs in a store to their types; those in `items` are an item's. Raises PflowError (65)."""
+        """Convert declared inputs in a store to their types; an item gave those in `items`. Raises PflowError (65)."""
         for name, given in self.wired.inputs.items():
             if given.declared and given.type.name != "any" and name in store:
                 origin = "the item" if name in items else self.origins.get(name, "")
@@ -284,7 +284,7 @@ def names_stdin(wired: WiredFlow) -> bool:
 
 _TEXTS = dict.fromkeys(("str", "url", "any", "bytes"), "")
 _EXPECTED = {**_TEXTS, "bool": "y|n", "dict": "JSON object", "list": "an item, or a JSON list"}
-"""The words for the expected answer in a question, by the type's name; other types are named themselves."""
+"""The words in a question for the expected answer, by the type's name; for any other type, the type itself."""
 
 _ANSWERS = {"y": "true", "yes": "true", "n": "false", "no": "false"}
 

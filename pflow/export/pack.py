@@ -19,11 +19,11 @@ from pflow.text.printable import clean
 from pflow.values.fast_json import write_json
 
 _DIGEST = 64
-"""The length of a file's digest. A part of a class's code with a shorter text is the version of a distribution."""
+"""The length of a file's digest in PythonCode's parts. A shorter text is a distribution's version, or `missing`."""
 
 
 def export_to(wired: WiredFlow, directory: str) -> None:
-    """Write the directory, whole or not at all. Raises PflowError: 65 if it cannot have a part of the flow, 73, 77."""
+    """Write the directory, whole or not at all. Raises PflowError: 65 if a part of the flow cannot be in it, 73, 77."""
     target, contents = os.path.realpath(directory), _Contents()
     name = flow_name(os.path.basename(wired.flow.file)) or wired.flow.name or os.path.basename(target)
     if not is_node_name(name):
@@ -45,7 +45,7 @@ def export_to(wired: WiredFlow, directory: str) -> None:
 
 
 class _Contents:
-    """A pack to be written: its files, each with True if it is a program; its other needs; and its faults."""
+    """A pack to be written: its files, each with True if it is a program; what else to install; and its faults."""
 
     def __init__(self) -> None:
         self.files: dict[str, tuple[bytes, bool]] = {}

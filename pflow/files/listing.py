@@ -81,7 +81,7 @@ class _Search:
         return is_shown and (not segment or fnmatchcase(name, segment))
 
     def _entries(self, folder: str, *, follow: bool) -> list[tuple[str, bool]]:
-        """Return the names in a directory, and for each True if it is a directory itself."""
+        """Return the names in a directory, each with True for a directory or, with `follow`, a link to one."""
         try:
             opened = Opened(open_file(self.base + folder or ".", os.O_RDONLY | os.O_DIRECTORY))
             with opened as fd, os.scandir(fd) as entries:

@@ -171,7 +171,7 @@ def _shown(value: Any) -> str:
 
 
 def _finding(flow: WiredFlow, path: Path, said: str) -> Finding:
-    """Make a finding of a difference at the flow's own step: `code words.py of 'outer/inner' is ab…, was cd…`."""
+    """Make a finding of a difference, at its outermost step: `code words.py of 'outer/inner' is ab…, was cd…`."""
     ids, rest = [], list(path)
     while rest[:1] == ["steps"] and len(rest) > 1:
         ids.append(str(rest[1]))

@@ -39,7 +39,7 @@ def writes_of(wired: WiredStep) -> list[Write]:
     """Return the writes of a step, moved ones included, without its data flags."""
     keys = dict.fromkeys([*wired.interface.writes, *wired.targets])
     if wired.is_known and wired.interface.writes:
-        keys.pop(REST, None)  # it stands for keys that are not known, and here all are
+        keys.pop(REST, None)  # it stands for unknown keys, and all keys of this node are known
     return [Write(wired.id, key, wired.place_of(key), wired.interface.writes.get(key)) for key in keys]
 
 
@@ -128,7 +128,7 @@ def _is_data(writer: WiredStep, key: str) -> bool:
 
 
 def _resolve_unknown(flow: WiredFlow, reference: Reference, names: Iterable[str]) -> None:
-    """Make an input of a path that nothing writes, unless it is near to a name that is there, or to one of `names`."""
+    """Make an input of a path that nothing writes, or say why it looks like a mistake. `names` are known names too."""
     root, id = str(reference.path[0]), reference.step
     there = dict.fromkeys([*flow.steps, *flow.roots_at(id), *flow.flow.inputs, *names])
     others = (write for writer, writes in flow.writes.items() if writer != id for write in writes)

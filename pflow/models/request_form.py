@@ -54,7 +54,7 @@ _refused: dict[tuple[str, str], set[str]] = {}
 """The members and schemas that models have refused in this process, by the model's address and name."""
 
 _IGNORED = "ignored "
-"""The prefix of a schema that a model accepted, but whose answer did not fit it."""
+"""The prefix of a schema that a model accepted, although its answer did not fit the schema."""
 
 
 def refused_member(error: Any, members: Iterable[str]) -> str:

@@ -139,7 +139,7 @@ class Row:
 
 def rows_of(trace: Trace, axis: Axis, now: float, values: dict[int, dict[str, Any]]) -> list[Row]:
     """Return a row for each visit. `values` are the known values that the visits wrote, by number, then by path."""
-    writers: dict[tuple[Any, Any], dict[str, int]] = {}  # by store: each subflow has its own, in each item
+    writers: dict[tuple[Any, Any], dict[str, int]] = {}  # by store: each visit or item of a subflow has its own
     depths = {0: -1}
     longest = min(_LONGEST_VALUE, _MOST_VALUES // max(sum(map(len, values.values())), 1))
     rows = []

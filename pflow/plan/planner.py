@@ -122,7 +122,7 @@ def plan_sentence(
         ir, flow, findings = outcome.result or (None, None, outcome.findings)
         if flow is None:
             raise Unplannable(chosen.model_id, outcome.tries, outcome.line, ir, findings)
-        if not flow.guess:  # the cached document would not have the guess, and so no doubt about it
+        if not flow.guess:  # the cache keeps no guess, so a cached plan would lose the warning about it
             cached.write(flow_to_ir(flow))
     for each in findings:
         report(str(each))

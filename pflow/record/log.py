@@ -1,6 +1,6 @@
 """The log of a run: a directory with its flow, its snapshot and its events, locked while the run goes on.
 
-TAB reads the events, so this module stays lean.
+Shell completion reads the events, so this module stays lean.
 """
 
 from __future__ import annotations

@@ -80,7 +80,7 @@ def flags_of(words: list[str], interface: Interface) -> Flags:
 def add_keys(flags: Flags) -> Interface:
     """Add the keys that params name to the node's reads and writes, and map the keys that are paths.
 
-    A flag of such a read becomes data under the read's name. Return the interface with these keys.
+    A flag of an added read becomes data under the read's name. Return the interface with these keys.
     """
     before = flags.interface
     known = {name: value.value for name, value in flags.params.items() if not value.references}
@@ -153,7 +153,7 @@ def _set_flag(flags: Flags, name: str, texts: list[str | bool]) -> None:
 
 
 def value_of(flag: Field, texts: list[str | bool]) -> Any:
-    """Return the value of a flag that is not a node's: of its type, all texts of a list, or the word of a switch.
+    """Return the value of a flag that no node declares, of its type: a list has all texts, a switch may have a word.
 
     Raises PflowError (2) for a text that does not fit the type, and for a number out of range.
     """

@@ -76,7 +76,7 @@ class Stage(NodeRunner):
             self.warn(f"{warning}, and stays as it is")
         if interface.fault:
             self.warn(f"any key and flag is accepted; pflow nodes {self.name} says why")
-        if flags.cache or flags.refresh:  # before stdin, which may take long: the key needs the code as loaded
+        if flags.cache or flags.refresh:  # before the wait for stdin, in which the file of the loaded code may change
             self.cached = self._cached(node_class, flags)
         warm = None if flags.dry_run or flags.cache else getattr(node_class, "warm", None)
         intake = take_in_for(flags, warm)

@@ -1,4 +1,4 @@
-"""The operands of a query: where it computes with a value, or compares it with a number, by sqlglot's tree."""
+"""The operands of a query, by sqlglot's tree: the values that it computes with, or compares with a number."""
 
 import logging
 import re
@@ -8,8 +8,8 @@ from itertools import accumulate
 from sqlglot import exp, parse_one, tokenize
 
 _WORDS = (
-    # Nodes that compute a number from their parts, by sqlglot's names. A node that is missing here would let SQLite
-    # compute with a text unseen.
+    # Nodes that compute a number from their parts, by sqlglot's names. If one were missing here, SQLite would compute
+    # with a text, and nobody would notice.
     "abs acos acosh asin asinh atan atan2 atanh avg bitwisenot cast ceil cos cosh degrees exp floor having ln log neg"
     " not pow radians round sign sin sinh sqrt sum tan tanh total trunc where",
     # Nodes that are numbers, whatever their parts are.
@@ -41,7 +41,7 @@ class Operands:
     def find(self) -> Iterator[tuple[tuple[int, int], bool, bool]]:
         """Yield the places of the first and last character of each operand, and two flags.
 
-        The first flag is true if the operand must be a number, the second if SQLite must not have rounded it.
+        The first flag is true if the operand must be a number, the second if it must not be one that SQLite rounded.
         """
         for leaf in self.tree.find_all(exp.Column, exp.DPipe, exp.Func):
             node, is_number, is_exact = leaf, False, False

@@ -64,7 +64,7 @@ def bytes_digest(data: bytes) -> str:
 
 
 def hasher_for(size: int) -> Any:
-    """Return the faster hash for `size` bytes: OpenSSL's only if that outweighs loading it."""
+    """Return the faster hash for `size` bytes: OpenSSL's only if it saves more time than loading it takes."""
     if size < _MANY:
         return sha256
     import hashlib

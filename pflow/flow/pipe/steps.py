@@ -111,7 +111,7 @@ def draft_step(type: str, id: str | None, words: list[str], catalog: Catalog, fl
 def _as_open(words: list[str], fields: Fields, *, is_known: bool) -> list[str]:
     """Return the words with `=true` after each unknown flag without a value.
 
-    If the type is unknown, keep only long flags: the error should be PF11, not a word that nothing takes.
+    If the type is unknown, keep only long flags, so that the error is about the type (PF11), not about a word.
     """
     kept = []
     for found, group in groups(words, fields, is_open=True):
@@ -297,7 +297,7 @@ def as_typed(value: Any) -> str:
 
 
 def filled_by_item(step: Step, interface: Interface, inside: WiredFlow | None = None) -> str | None:
-    """Return the read that the item of a step's batch fills unmapped: the `[pipe]` read, else the first `[word]` read.
+    """Return the read that a batch's item fills without a mapping: the `[pipe]` read, else the first `[word]` read.
 
     Return None if the step gives the read a value, or if another read has the item's name. An optional read is not
     filled if the step, or the first step `inside` it, names the item.

@@ -83,9 +83,9 @@ def _spelling(letter: str) -> str:
 
 
 def _made_unique(spelt: dict[str, str], hyphen: str, had: Mapping[str, str]) -> dict[str, str]:
-    """Return the spellings of names, with a number after each that equals an earlier one; a `-` makes no difference.
+    """Return the spellings of names, with a number after each that equals an earlier one, apart from `-`.
 
-    Names that `had` a spelling keep it, and come first; then names that are spelt without a change, then the others.
+    Their order: names that `had` a spelling, which they keep; names that are spelt without a change; the others.
     """
     apart: dict[str, str] = {}
     taken: set[str] = set()
@@ -136,7 +136,7 @@ def _about(server: Server, tool: Schema) -> list[str]:
 
 
 def _root(schema: Schema) -> Schema:
-    """Return a tool's schema with the properties of its references and of its alternatives in it."""
+    """Return a tool's schema, with the properties of referenced and alternative schemas among its own."""
     found = {**schema, **resolve(schema, schema)}
     parts = {key: [resolve(each, schema) for each in as_list(found.get(key))] for key in ("allOf", "anyOf", "oneOf")}
     every = [found, *parts["allOf"]]

@@ -99,10 +99,10 @@ def _faults(node_type: NodeType, flow: WiredFlow | None) -> Iterator[str]:
 
 
 def _hints(effects: list[str], *, repeats: bool) -> dict[str, bool]:
-    """Return MCP's annotations. A tool that only uses the network is not read-only; it has no destructive hint.
+    """Return MCP's annotations. A tool that only uses the network is not read-only, but has no destructive hint.
 
-    Nor is it idempotent, since a node that finds its earlier work by the key of its step, such as a comment on GitHub,
-    does not find it from one call to the next.
+    A tool that uses the network is not idempotent: a node finds its earlier work, such as a comment on GitHub, by its
+    step's key, which does not last from one call to the next.
     """
     changes = bool({"writes files", "runs commands", "anything"} & {*effects})
     uses_network = bool({"network", "anything"} & {*effects})
