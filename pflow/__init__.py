@@ -26,7 +26,7 @@ __all__ = ["Flow", "Node", "NodeAwareSharedStore", "PflowError", "flow_safe", "l
 _HOMES = {
     "Flow": "pflow.driver.flow",
     "Node": "pflow.node",
-    "NodeAwareSharedStore": "pflow.binding.store",
+    "NodeAwareSharedStore": "pflow.binding.shared_store",
     "PflowError": "pflow.errors",
     "flow_safe": "pflow.node",
     "load_node": "pflow.driver.flow",

@@ -16,7 +16,7 @@ from pflow.catalog.registry import saved_flows
 from pflow.errors import NOT_FOUND, Ignoring, PflowError, reason_of, result_of
 from pflow.files.directories import cache_directory, read_cached
 from pflow.files.reading import file_stamp
-from pflow.interface.grammar import account_of
+from pflow.interface.account import account_of
 from pflow.interface.interface import Interface
 from pflow.interface.source import NO_CLASS, in_words, read_interface
 from pflow.values.jsontext import compact, decode

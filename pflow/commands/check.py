@@ -38,7 +38,7 @@ from pflow.flow.subflow import find_file, is_stdin, load_named, python_source
 from pflow.flow.wired_flow import WiredFlow, WiredStep
 from pflow.flow.wiring import wire
 from pflow.help import spec as kinds
-from pflow.interface.grammar import inferred_in_words
+from pflow.interface.account import inferred_in_words
 from pflow.interface.interface import TEXTS, Flag, argument
 from pflow.models.identity import identify
 from pflow.models.known import has_small

@@ -28,7 +28,7 @@ from pflow.commands._output import print_json, print_text, report_damaged_packs
 from pflow.errors import FAILED, PflowError
 from pflow.flow.subflow import FlowCatalog
 from pflow.help.spec import NODE
-from pflow.interface.grammar import inferred_in_words
+from pflow.interface.account import inferred_in_words
 from pflow.interface.interface import TEXT, TEXTS, Flag, argument, spell_flag
 from pflow.terminal.columns import PLAIN, Colour, colour_of, table, terminal_width, value_text, wrap
 from pflow.text.printable import clean

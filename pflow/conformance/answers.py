@@ -11,7 +11,7 @@ from pflow.catalog.node_type import interpreter, read_header
 from pflow.conformance.samples import RUN, STEPS, Skipped, misfit_of, shown
 from pflow.conformance.sandbox import EARLY, GONE, Failed, NodeRun
 from pflow.conformance.trial import ALIENS, Trial, check
-from pflow.interface.grammar import account_of, inferred_in_words
+from pflow.interface.account import account_of, inferred_in_words
 from pflow.interface.interface import ONE_OF, spell_flag
 from pflow.process.streams import raw_form
 from pflow.values.paths import type_name

@@ -8,7 +8,7 @@ from pflow import TYPE_CHECKING, Any, Callable, Iterable, Sequence
 from pflow.errors import OVER_BUDGET, PflowError
 from pflow.interface.interface import spell_flag
 from pflow.record.log import RunLog
-from pflow.stage.output import event_line
+from pflow.stage.trace import event_line
 from pflow.values.usage import BUDGET, Calls, Usage, dollars
 
 if TYPE_CHECKING:

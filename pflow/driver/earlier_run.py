@@ -32,7 +32,7 @@ from pflow.record.runs import DONE, FINISHED, RUNNING, RecordedRun, read_kept, r
 from pflow.record.snapshot import Snapshot, environment_params, own_params
 from pflow.stage import VERSION, WRITER
 from pflow.stage.document import EMPTY, NOTHING, RAW, STORE, Document, Intake, take_in
-from pflow.stage.output import event_line
+from pflow.stage.trace import event_line
 from pflow.terminal.ask import ask
 from pflow.terminal.messages import say
 from pflow.values.digest import keyed_digest

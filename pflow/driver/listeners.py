@@ -13,7 +13,7 @@ from pflow.process.signals import ClosedPipe, Interrupted
 from pflow.record.log import EVENTS, KEYS, RunLog
 from pflow.record.snapshot import Snapshot, own_params
 from pflow.stage.document import new_run_id
-from pflow.stage.output import enter_span, write_line
+from pflow.stage.trace import enter_span, write_line
 from pflow.terminal.messages import clear_line, say
 from pflow.text.printable import encodable
 from pflow.values.jsontext import decode

@@ -17,7 +17,7 @@ from pflow.mcp.client.sockets import begin_run
 from pflow.process.signals import Paused
 from pflow.record.journal import Journal
 from pflow.record.records import FileStates, batch_of, is_within
-from pflow.stage.output import event_line
+from pflow.stage.trace import event_line
 from pflow.values.digest import keyed_digest
 from pflow.values.jsontext import plain
 from pflow.values.paths import Path, are_nested

@@ -1,7 +1,4 @@
-"""Reading files and pipes to the end, or up to the limit of bytes: in parts, so that a signal or time limit can act.
-
-Packed data is unpacked in small parts too, so that a decompression bomb does not fill the memory.
-"""
+"""Reading files and pipes to the end, or up to the limit of bytes: in parts, so that a signal or time limit can act."""
 
 from __future__ import annotations
 
@@ -10,7 +7,6 @@ import os
 import stat
 from io import BytesIO
 
-from pflow import Any, Callable, Iterable, Iterator
 from pflow.errors import BAD_DATA, PflowError, result_of
 
 _PART, _LARGE_PART = 1 << 16, 1 << 20
@@ -20,8 +16,6 @@ MOST_INPUT = 4_000_000_000
 _most = MOST_INPUT
 _MOMENT = 100_000_000
 """Nanoseconds within which a file may change twice and keep one time stamp."""
-HEAD, _UNPACKED = 10, 1 << 18
-"""The first bytes of a packed member, which tell its kind; the most bytes that are unpacked at once."""
 _PLAIN, _DENSEST = 100_000_000, 100
 """Data is a bomb if it unpacks to more than _PLAIN bytes and _DENSEST times its size. Tables unpack to ten times it."""
 
@@ -128,39 +122,3 @@ def check_unpacked(size: int, unpacked: int, act: str) -> None:
     elif unpacked > max(_PLAIN, size * _DENSEST):
         hint = "--max-input=BYTES allows so many, if you trust it"
         raise PflowError(f"{act}: it unpacks to more than {_DENSEST} times its size", hint=hint, exit=BAD_DATA)
-
-
-def unpack_members(parts: Iterable[bytes], begin: Callable[[bytes, bool], Any]) -> Iterator[tuple[int, bytes]]:
-    """Yield the data of all members in parts, each after the number of packed bytes that were read for it so far.
-
-    `begin` is called with the first bytes of a member, and True for the first member. It returns an unpacker, as zlib
-    and bz2 have them, or None if these bytes begin no member: then the rest is ignored. Zeros may pad the members.
-    Raises ValueError, and EOFError if the last member is cut short.
-    """
-    from itertools import chain
-
-    unpacker, data, is_first, size = None, b"", True, 0
-    for part in chain(parts, [b""]):
-        size += len(part)
-        data, more = data + part, b""
-        while data or more:  # an unpacker may hold output back after its last input
-            if unpacker is None:
-                data = data if is_first else data.lstrip(b"\0")
-                if not data or (part and len(data) < HEAD):
-                    break
-                unpacker, is_first = begin(data, is_first), False
-                if unpacker is None:
-                    return
-            try:
-                more = unpacker.decompress(data, _UNPACKED)
-            except MemoryError:
-                raise
-            except Exception as error:  # zlib, lzma and zstandard each raise a class of their own
-                raise ValueError(error) from error
-            if more:  # for a reader an empty part is the end of the data
-                yield size, more
-            data = unpacker.unused_data if unpacker.eof else getattr(unpacker, "unconsumed_tail", b"")
-            if unpacker.eof:
-                unpacker, more = None, b""
-    if unpacker is not None:
-        raise EOFError

@@ -19,7 +19,7 @@ from pflow.errors import PflowError, result_of, shorten
 from pflow.flow.findings import Finding
 from pflow.flow.subflow import FlowCatalog
 from pflow.flow.wired_flow import WiredFlow
-from pflow.interface.grammar import account_of
+from pflow.interface.account import account_of
 from pflow.interface.interface import Field, Interface
 from pflow.plan.inputs import Piped
 from pflow.plan.limits import is_choice

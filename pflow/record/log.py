@@ -25,7 +25,7 @@ from pflow.files.directories import is_on_network, make_private, state_directory
 from pflow.files.reading import Opened, open_regular, read_regular
 from pflow.files.state_key import state_key
 from pflow.stage import WRITER
-from pflow.stage.output import event_line
+from pflow.stage.trace import event_line
 from pflow.terminal.messages import say
 from pflow.values.jsontext import decode, encode
 from pflow.values.paths import UNITS, describe

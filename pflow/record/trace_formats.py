@@ -19,7 +19,7 @@ from pflow.files.installation import needs
 from pflow.record.log import Event
 from pflow.record.runs import RUNNING, number_of
 from pflow.record.trace import CUT, Trace, TracedVisit
-from pflow.stage.output import span_parts
+from pflow.stage.trace import span_parts
 from pflow.text.printable import foreign_line
 from pflow.values.jsontext import encode
 from pflow.values.secrets import masked

@@ -1,15 +1,14 @@
-"""The output of a stage: the document with its node's changes, in the chosen form; and its events in PFLOW_TRACE."""
+"""The output of a stage: the document with its node's changes, in the chosen form."""
 
 from __future__ import annotations
 
 import os
-import time
 
 from pflow import TYPE_CHECKING, Any, Mapping
 from pflow.binding.resolve import Binding, Places
 from pflow.binding.sources import check_place, find, has
 from pflow.binding.store import REMOVED, NodeStore
-from pflow.errors import USAGE, PflowError, Within, reason_of
+from pflow.errors import USAGE, PflowError, Within
 from pflow.interface.common import COMMON
 from pflow.process.signals import ClosedPipe, die_of_closed_pipe
 from pflow.process.streams import closed_stdout, divert_prints, raw_form, secure_standard_files, write_pieces
@@ -18,7 +17,7 @@ from pflow.stage.words import flags_in, is_on
 from pflow.terminal import messages
 from pflow.terminal.messages import say, write_stderr
 from pflow.text.printable import clean, encodable
-from pflow.values.jsontext import compact, text_of
+from pflow.values.jsontext import text_of
 from pflow.values.paths import write_path
 
 if TYPE_CHECKING:
@@ -222,48 +221,3 @@ def targets_in_words(values: Mapping[str, Any], led: Mapping[str, str]) -> dict[
     texts = {name: "not known yet" if value is ... else clean(text_of(value)) for name, value in known.items()}
     chosen = {name: f", whose {led[name]} data chooses" if led.get(name) else "" for name in texts}
     return {name: text + chosen[name] for name, text in texts.items()}
-
-
-def enter_span(document: Document) -> None:
-    """Take a TRACEPARENT from the header or the environment, and pass on a new span in both."""
-    parent = document.header.get("traceparent") or os.environ.get("TRACEPARENT")
-    parts = span_parts(parent)
-    if not parts:
-        return
-    parts[2] = os.urandom(8).hex()
-    document.header["traceparent"] = os.environ["TRACEPARENT"] = "-".join(parts)
-
-
-def span_parts(traceparent: Any) -> list[str]:
-    """Split a TRACEPARENT into version, trace, span and flags; empty if invalid (https://www.w3.org/TR/trace-context/)."""
-    parts = traceparent.split("-")[:4] if isinstance(traceparent, str) else []
-    is_one = [len(part) for part in parts] == [2, 32, 16, 2] and not "".join(parts).strip("0123456789abcdef")
-    return parts if is_one and parts[1].strip("0") and parts[2].strip("0") else []
-
-
-def event_line(event: str, about: dict[str, Any]) -> bytes:
-    """Return an event as a line of JSON. Like every log, it has names, places and numbers, never a value."""
-    line = compact({"v": 1, "event": event, "time": time.time(), **about})
-    return f"{line}\n".encode("utf-8", "backslashreplace")
-
-
-def write_line(program: str, line: bytes) -> None:
-    """Append an event to the trace. PFLOW_TRACE is 1 for stderr, a file, or a directory with a file for each process.
-
-    A trace that cannot be written is only a warning.
-    """
-    target = os.environ["PFLOW_TRACE"]
-    try:
-        if target == "1":
-            write_stderr(line)
-            return
-        if target.endswith("/") or os.path.isdir(target):
-            from pflow.files.directories import make_private
-
-            make_private(target)
-            target = os.path.join(target, f"{program}-{os.getpid()}.jsonl")
-        fd = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
-        with open(fd, "wb", buffering=0) as file:
-            file.write(line)
-    except OSError as error:
-        say(program, f"warning: cannot write the trace to '{target}': {reason_of(error)}")

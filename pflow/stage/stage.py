@@ -158,7 +158,7 @@ class Stage(NodeRunner):
         if flags.version:
             text = f"{self.program} {version_of(node_class)} (pflow-shell {__version__})\n"
         elif flags.describe:
-            from pflow.interface.grammar import account_of
+            from pflow.interface.account import account_of
 
             about = {"name": self.name, "version": version_of(node_class), **account_of(interface)}
             about |= {"pack": pack.about} if pack else {}
@@ -183,7 +183,7 @@ class Stage(NodeRunner):
     def _work(self, node_class: Any, params: dict[str, Any], flags: Flags, destinations: Destinations) -> None:
         """Run the node, put its changes into the document and write the document."""
         if "TRACEPARENT" in os.environ or "traceparent" in destinations.document.header:
-            from pflow.stage.output import enter_span
+            from pflow.stage.trace import enter_span
 
             enter_span(destinations.document)
         self._trace("start", {})
@@ -264,7 +264,7 @@ class Stage(NodeRunner):
 
     def _trace(self, event: str, about: dict[str, Any]) -> None:
         if os.environ.get("PFLOW_TRACE", "0") not in ("", "0"):
-            from pflow.stage.output import event_line, write_line
+            from pflow.stage.trace import event_line, write_line
 
             header = self.document.header if self.document else {}
             context: dict[str, Any] = {name: header[name] for name in ("run", "traceparent") if name in header}

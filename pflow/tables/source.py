@@ -15,7 +15,8 @@ from typing import Any
 from pflow.errors import BAD_DATA, MISSING, PflowError
 from pflow.files.file_paths import checked_path, read_whole
 from pflow.files.installation import needs
-from pflow.files.reading import HEAD, check_size, check_unpacked, unpack_members
+from pflow.files.members import HEAD, unpack_members
+from pflow.files.reading import check_size, check_unpacked
 from pflow.values.encoding import PACKED, UNIT, WORKBOOK, ZIP, decode_as, not_utf8, recognize, remedy, wide_codec
 from pflow.values.fast_json import LARGE, decode
 from pflow.values.json_input import place_of

@@ -12,7 +12,7 @@ from httpx2._decoders import SUPPORTED_DECODERS
 
 from pflow import __version__
 from pflow.errors import BAD_DATA, CANNOT_WRITE, DENIED, PflowError, Within
-from pflow.files.reading import unpack_members
+from pflow.files.members import unpack_members
 from pflow.process.signals import time_left
 from pflow.terminal.messages import say
 from pflow.values.jsontext import encode

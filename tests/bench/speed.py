@@ -13,7 +13,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from pflow.mcp.client.node import request
-from pflow.stage.output import event_line
+from pflow.stage.trace import event_line
 from tests.bench.measure import BARE, HEADER, Line, Pair, Row, measure_pair, program, run
 
 

@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pflow.binding.store import NodeAwareSharedStore, NodeStore
+from pflow.binding.shared_store import NodeAwareSharedStore
+from pflow.binding.store import NodeStore
 from pflow.errors import PflowError
 
 ISSUE = {"fetch": {"issue_data": {"title": "Crash", "labels": [{"name": "bug"}, {"name": "ui"}], "odd key": 7}}}

@@ -34,8 +34,9 @@ from pflow.flow.rules import check
 from pflow.flow.subflow import FlowCatalog
 from pflow.flow.wiring import wire
 from pflow.help.spec import help_text, spec_of_node
+from pflow.interface.account import account_of
 from pflow.interface.common import COMMON
-from pflow.interface.grammar import account_of, parse_interface
+from pflow.interface.grammar import parse_interface
 from pflow.interface.source import read_python
 from pflow.map.ledger import Ledger
 from pflow.map.report import map_report, map_text

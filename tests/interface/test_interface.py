@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 
 from pflow.catalog.node_type import program_interface
 from pflow.errors import PflowError
+from pflow.interface.account import account_of
 from pflow.interface.common import COMMON
-from pflow.interface.grammar import account_of, parse_interface
+from pflow.interface.grammar import parse_interface
 from pflow.interface.source import read_interface, read_python
 from pflow.text.printable import clean_json
 

@@ -4,7 +4,7 @@ import pytest
 
 from pflow.record.comparison import StepKeys, _unchanged, compare_traces, difference_text, find_earlier
 from pflow.record.runs import RecordedRun
-from pflow.stage.output import event_line
+from pflow.stage.trace import event_line
 from pflow.terminal.columns import PLAIN
 from tests.record.traces import RUN, end, finish, start
 from tests.record.traces import traced as traced

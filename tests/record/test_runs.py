@@ -19,7 +19,7 @@ from pflow.record.runs import RecordedRun, find_run, list_runs, prune, read_stat
 from pflow.record.trace import trace_of_run, trace_text, visit_paths
 from pflow.record.trace_formats import as_chrome, as_json, as_otlp
 from pflow.stage.document import new_run_id
-from pflow.stage.output import event_line
+from pflow.stage.trace import event_line
 from pflow.values.secrets import Secrets
 
 OLD, NEW = "01ARZ3NDEKTSV4RRFFQ69G5FAV", "01BX5ZZKBKACTAV9WEVGEMMVRZ"
@@ -124,7 +124,7 @@ def test_no_log_is_reopened_while_something_of_its_run_goes_on(place):
 KILLED = f"""
 import os, signal
 from pflow.record.log import RunLog
-from pflow.stage.output import event_line
+from pflow.stage.trace import event_line
 log = RunLog.open({NEW!r}, b"{{}}", {{}})
 for visit in range(3):
     log.write_line(event_line("end", {{"step": "a", "node": "x", "visit": visit}}))

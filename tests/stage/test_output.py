@@ -9,7 +9,8 @@ import pytest
 
 from pflow.errors import PflowError
 from pflow.stage.document import Document, read_document
-from pflow.stage.output import DOCUMENT, NOTHING, RAW, TERMINAL, Destinations, Output, enter_span, targets_in_words
+from pflow.stage.output import DOCUMENT, NOTHING, RAW, TERMINAL, Destinations, Output, targets_in_words
+from pflow.stage.trace import enter_span
 from pflow.terminal import messages
 
 
