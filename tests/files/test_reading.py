@@ -1,13 +1,9 @@
-"""Files are read to their end and no further than the limit; what is packed is unpacked in parts; digests."""
+"""Files are read to their end and no further than the limit; digests."""
 
-import bz2
 import hashlib
 import os
-import zlib
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from pflow.errors import BAD_DATA, PflowError
 from pflow.files import reading
@@ -21,7 +17,6 @@ from pflow.files.reading import (
     read_part,
     read_regular,
     read_to_end,
-    unpack_members,
 )
 
 
@@ -134,59 +129,3 @@ def test_the_state_of_a_file_changes_with_what_is_in_it(tmp_path):
 def test_a_file_of_our_own_is_made_for_its_owner_alone(tmp_path):
     os.close(open_regular(str(tmp_path / "new"), os.O_WRONLY | os.O_CREAT))
     assert (tmp_path / "new").stat().st_mode & 0o777 == 0o600
-
-
-PACKERS = {
-    "gzip": (lambda data: zlib.compress(data, wbits=31), lambda: zlib.decompressobj(wbits=31)),
-    "bz2": (bz2.compress, bz2.BZ2Decompressor),
-}
-
-
-def unpack(packed, unpacker, part, ends=lambda data: False):
-    parts = [packed[at : at + part] for at in range(0, len(packed), part)]
-    begun = []
-
-    def begin(data, is_first):
-        begun.append(is_first)
-        assert len(data) >= reading.HEAD or data == packed[-len(data) :]
-        return None if ends(data) else unpacker()
-
-    found = [*unpack_members(parts, begin)]
-    assert begun[:1] == [True] * bool(packed)
-    assert True not in begun[1:]
-    assert [read for read, _ in found] == sorted(read for read, _ in found)
-    assert all(data for _, data in found)
-    return b"".join(data for _, data in found), found
-
-
-@pytest.mark.parametrize("name", PACKERS)
-@given(st.lists(st.binary(max_size=40), max_size=3), st.integers(0, 12), st.integers(1, 60))
-def test_members_are_unpacked_one_after_another_however_they_come(name, members, zeros, part):
-    pack, unpacker = PACKERS[name]
-    packed = (b"\0" * zeros).join(map(pack, members)) + (b"\0" * zeros if members else b"")
-    assert unpack(packed, unpacker, part)[0] == b"".join(members)
-
-
-@pytest.mark.parametrize("name", PACKERS)
-def test_a_member_comes_in_parts_and_tells_how_much_was_read(name):
-    pack, unpacker = PACKERS[name]
-    data = b"x" * 2_000_000
-    whole, found = unpack(pack(data), unpacker, 1 << 16)
-    assert whole == data
-    assert max(len(part) for _, part in found) <= 1 << 18
-    assert {read for read, _ in found} == {len(pack(data))}
-
-
-@pytest.mark.parametrize("name", PACKERS)
-def test_what_is_cut_or_damaged_is_an_error_and_what_is_no_member_is_left(name):
-    pack, unpacker = PACKERS[name]
-    packed = pack(b"some text")
-    for part in (7, 100):
-        with pytest.raises(EOFError):
-            unpack(packed[:-1], unpacker, part)
-        with pytest.raises(ValueError, match=r".+"):
-            unpack(packed[:-8] + b"\0" * 8, unpacker, part)
-        assert (
-            unpack(packed + b"rest of another kind", unpacker, part, lambda data: data[:4] == b"rest")[0]
-            == b"some text"
-        )

@@ -10,7 +10,6 @@ import pytest
 from pflow.errors import PflowError
 from pflow.stage.document import Document, read_document
 from pflow.stage.output import DOCUMENT, NOTHING, RAW, TERMINAL, Destinations, Output, targets_in_words
-from pflow.stage.trace import enter_span
 from pflow.terminal import messages
 
 
@@ -168,48 +167,3 @@ def test_a_dry_run_names_the_values_that_a_node_would_get_with_its_defaults():
 )
 def test_a_step_is_called_as_a_person_said_else_like_its_node_with_a_number_when_that_is_taken(steps, given, id):
     assert Document({"v": 1, "steps": steps}).step_id("llm", given) == id
-
-
-TRACE, PARENT = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
-TRACEPARENT = f"00-{TRACE}-{PARENT}-01"
-
-
-def span_of(traceparent: str) -> list[str]:
-    return traceparent.split("-")
-
-
-@pytest.mark.parametrize("place", ["header", "environment"])
-def test_a_stage_is_a_new_span_of_the_same_trace_and_hands_it_on_in_both(monkeypatch, place):
-    document = Document()
-    other = "00-" + "1" * 32 + "-" + "2" * 16 + "-00"
-    monkeypatch.setenv("TRACEPARENT", TRACEPARENT if place == "environment" else other)
-    if place == "header":
-        document.header["traceparent"] = TRACEPARENT
-    enter_span(document)
-    version, trace, span, sampled = span_of(document.header["traceparent"])
-    assert (version, trace, sampled) == ("00", TRACE, "01")
-    assert span != PARENT
-    assert len(span) == 16
-    assert os.environ["TRACEPARENT"] == document.header["traceparent"]
-
-
-@pytest.mark.parametrize(
-    "odd",
-    [
-        None,
-        "",
-        "nonsense",
-        1,
-        [],
-        "00-x-y-01",
-        TRACEPARENT[:-3],
-        TRACEPARENT.replace("a", "g"),
-        f"00-{'0' * 32}-{'1' * 16}-01",
-    ],
-)
-def test_what_is_no_traceparent_is_left_alone(monkeypatch, odd):
-    monkeypatch.delenv("TRACEPARENT", raising=False)
-    document = Document() if odd is None else Document({"v": 1, "traceparent": odd})
-    enter_span(document)
-    assert document.header.get("traceparent") == odd
-    assert "TRACEPARENT" not in os.environ
