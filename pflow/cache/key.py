@@ -47,7 +47,7 @@ class KeyPart:
         self.files = list(files)
         """The digests of the files that the value names, in order. The part's own digest covers them."""
         self.facts: dict[str, Any] | None = None
-        """Its description without the value, made when first needed."""
+        """The record of the part, made when first needed."""
         self.framed = frame([kind, name, self.digest])
 
 

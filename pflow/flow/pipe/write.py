@@ -112,7 +112,9 @@ def _facts(flow: WiredFlow) -> Facts:
 
 
 def _ends(reference: Reference) -> set[Any]:
-    """Return the ends of a reference: each write as step, key and the path inside it; without writes, its own path."""
+    """Return the ends of a reference: each write as step, key, the path inside it, and the part of the write's place
+    that lies below the reference's; without writes, the reference's own path.
+    """
     found: set[Any] = {
         (write.step, write.key, place[len(write.target) :], write.target[len(place) :])
         for write in latest(reference.writes)

@@ -39,7 +39,6 @@ class McpNode(Node):
         return {self.properties.get(name, name): value for name, value in given.items() if value is not None}
 
     def exec(self, arguments: dict[str, Any]) -> dict[str, Any]:
-
         return call(self.server, self.tool, arguments, self._report)
 
     def post(self, shared: Shared, arguments: object, reply: dict[str, Any]) -> None:
