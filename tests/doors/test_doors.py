@@ -33,7 +33,7 @@ RARE, SLOW = ("bytes",), ("dask", "mcp")
 QUIET = settings(max_examples=2, database=None, deadline=None, suppress_health_check=list(HealthCheck))
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def prepared(tmp_path_factory, chosen):
     """What all forks of this process need, loaded once; the names of the doors that are drawn."""
     place = tmp_path_factory.mktemp("doors")
