@@ -43,7 +43,7 @@ class {name}(Node):
 
 @pytest.fixture(autouse=True)
 def home(monkeypatch, tmp_path):
-    for program in ("cargo", "jq", "make"):
+    for program in ("cargo", "jq", "make", "zip"):
         (tmp_path / program).touch(mode=0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
     monkeypatch.setenv("HOME", str(tmp_path))
