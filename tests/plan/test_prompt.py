@@ -13,6 +13,7 @@ from pflow.flow.findings import Finding
 from pflow.flow.ir import flow_to_ir
 from pflow.flow.pipe.read import parse_pipe
 from pflow.flow.subflow import FlowCatalog
+from pflow.plan import meaning
 from pflow.plan.inputs import Piped
 from pflow.plan.planner import judge
 from pflow.plan.prompt import _VALUE, _read, interface_text, near_examples, node_line, plan_prompt
@@ -43,7 +44,7 @@ class {name}(Node):
 
 @pytest.fixture(autouse=True)
 def home(monkeypatch, tmp_path):
-    for program in ("cargo", "jq", "make", "zip"):
+    for program in ("cargo", "jq", "make"):
         (tmp_path / program).touch(mode=0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
     monkeypatch.setenv("HOME", str(tmp_path))
@@ -162,7 +163,8 @@ def test_a_correction_stands_by_itself(home):
     assert text.endswith(told.user_turn("polish a.txt"))
 
 
-def test_every_example_is_a_flow_that_passes():
+def test_every_example_is_a_flow_that_passes(monkeypatch):
+    monkeypatch.setattr(meaning, "_missing_programs", lambda given: [])  # some are not installed everywhere
     for task, line in examples():
         if not line.startswith("cannot: "):
             flow, findings = judge(flow_to_ir(parse_pipe([line], FlowCatalog())), task)
