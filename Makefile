@@ -69,7 +69,7 @@ fuzz: $(VENV)/.dev ## change valid inputs of all that is read, a minute each; FU
 
 mutants: $(VENV)/.dev ## change 200 places of code that must not be wrong, each of which a test must see; MUTANTS='--seed 50'
 	@$(VENV)/bin/python -m pip install -q 'cosmic-ray>=8.4'
-	@$(VENV)/bin/python tests/mutants/run.py $(MUTANTS)
+	@PATH="$$PWD/$(VENV)/bin:$$PATH" $(VENV)/bin/python tests/mutants/run.py $(MUTANTS)
 
 agents: $(VENV)/.dev ## hold claude-code to Claude Code itself (235 MB), behind a server on this machine
 	@npm install --silent --no-audit --no-fund --prefix build/agents '$(CLAUDE)'
