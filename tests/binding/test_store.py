@@ -172,4 +172,4 @@ def test_what_a_node_changes_in_place_is_a_change_where_it_is_watched():
 def test_the_keys_that_a_node_looked_at_beside_its_writes_are_known():
     view = NodeStore({"text": "x", "more": 1})
     assert (view["text"], "more" in view, "gone" in view) == ("x", True, False)
-    assert view.asked_beside(["more"]) == ["gone", "text"]
+    assert view.asked_beside(["more", "never asked"]) == ["gone", "text"]
