@@ -26,7 +26,7 @@ for name in ("NO_COLOR", "CLICOLOR_FORCE"):
 
 # What a shell starts in the background ignores SIGINT, and so would every program that the tests start.
 signal.signal(signal.SIGINT, signal.default_int_handler)
-# What starts the tests may ignore the end of children: then a wait for one child lasts until all of them have ended.
+# Where what starts the tests ignores SIGCHLD, os.wait() would last until the last child has ended.
 signal.signal(signal.SIGCHLD, signal.SIG_DFL)
 
 settings.register_profile("pflow", deadline=None, print_blob=True)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
-from typing import Any
+
+from pflow import Any, Callable, Iterable, Iterator
 
 HEAD, _PART = 10, 1 << 18
 """The first bytes of a member, which tell its kind; the most bytes that are unpacked at once."""

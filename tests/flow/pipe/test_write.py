@@ -308,7 +308,7 @@ def flow_texts(draw):
 
 
 def step_of(step, writes):
-    """What a step is, with what is known of its writes."""
+    """All that decides what a step does, to be compared; `writes` are the places of its writes, or their mappings."""
     batch = step.batch and (
         bool(step.batch.over),  # by whichever of a place's names
         step.batch.item,
